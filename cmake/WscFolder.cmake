@@ -1,0 +1,31 @@
+# SPDX-FileCopyrightText: wsc authors
+# SPDX-License-Identifier: Apache-2.0
+add_library(wsc_flags INTERFACE)
+target_include_directories(wsc_flags INTERFACE ${CMAKE_SOURCE_DIR}/include)
+target_compile_options(wsc_flags INTERFACE -Wall -Wextra -Wno-unknown-pragmas -Wno-psabi)
+target_compile_definitions(wsc_flags INTERFACE WSC_VERSION="${PROJECT_VERSION}")
+if(WSC_NATIVE)
+  target_compile_options(wsc_flags INTERFACE -march=native)
+endif()
+if(WSC_SANITIZE)
+  target_compile_options(wsc_flags INTERFACE -fsanitize=${WSC_SANITIZE} -fno-omit-frame-pointer -g)
+  target_link_options(wsc_flags INTERFACE -fsanitize=${WSC_SANITIZE})
+endif()
+
+# wsc_folder(NAME LIBRARIES...): static library wsc_NAME of all sources in src/NAME. Files that end in .fastmath.cpp hold
+# elementwise loops without NaN or Inf checks and may use the vector maths library.
+function(wsc_folder name)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cpp)
+  if(NOT sources)
+    add_library(wsc_${name} INTERFACE)
+    target_link_libraries(wsc_${name} INTERFACE wsc_flags ${ARGN})
+    return()
+  endif()
+  add_library(wsc_${name} STATIC ${sources})
+  target_link_libraries(wsc_${name} PUBLIC wsc_flags ${ARGN} OpenMP::OpenMP_CXX Threads::Threads)
+  foreach(source ${sources})
+    if(source MATCHES "\\.fastmath\\.cpp$")
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-O3;-ffast-math;-fno-finite-math-only")
+    endif()
+  endforeach()
+endfunction()

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: wsc authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "wsc/base/view.hpp"
+
+namespace wsc::kernels {
+
+enum class Transpose : bool { no, yes };
+
+/// A row-major operand: `rows` × `columns` as stored, consecutive rows `stride` elements apart.
+template <class Real>
+struct Operand {
+  const Real* data;
+  std::int64_t stride;
+};
+
+/// C = alpha · op(A) · op(B) + beta · C, with op(A): (m, k), op(B): (k, n), C: (m, n), all row-major.
+/// The one narrow interface to matrix multiplication: fp32 goes to oneDNN on hosts, double to the portable version. Called inside a
+/// parallel kernel it runs on the calling thread alone. The result depends on shapes and thread count only.
+template <class Real>
+void gemm(const Exec& exec, Transpose ta, Transpose tb, std::int64_t m, std::int64_t n, std::int64_t k, Real alpha, Operand<Real> a,
+          Operand<Real> b, Real beta, Real* c, std::int64_t c_stride);
+
+/// The same without a library: fallback and test oracle.
+template <class Real>
+void gemm_portable(const Exec& exec, Transpose ta, Transpose tb, std::int64_t m, std::int64_t n, std::int64_t k, Real alpha,
+                   Operand<Real> a, Operand<Real> b, Real beta, Real* c, std::int64_t c_stride);
+
+}  // namespace wsc::kernels

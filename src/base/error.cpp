@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: wsc authors
+// SPDX-License-Identifier: Apache-2.0
+#include "wsc/base/error.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace wsc {
+
+std::string with_errno(std::string_view what) { return std::string(what) + ": " + std::strerror(errno); }
+
+void contract_violated(const char* kind, const char* condition, const std::source_location& where) {
+  std::fprintf(stderr, "wsc: bug: %s failed: %s (%s:%u, %s). Please report this with the command you ran.\n", kind, condition,
+               where.file_name(), static_cast<unsigned>(where.line()), where.function_name());
+  std::fflush(stderr);
+  std::abort();
+}
+
+}  // namespace wsc

@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: wsc authors
+// SPDX-License-Identifier: Apache-2.0
+#include "wsc/base/log.hpp"
+
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <mutex>
+
+namespace wsc::log {
+namespace {
+
+thread_local int this_rank = 0;
+thread_local int rank_count = 1;
+bool quiet_terminal = false;
+
+std::shared_ptr<spdlog::logger> terminal() {
+  static const std::shared_ptr<spdlog::logger> logger = [] {
+    auto made = std::make_shared<spdlog::logger>("wsc", std::make_shared<spdlog::sinks::stdout_sink_mt>());
+    made->set_pattern("%Y-%m-%d %H:%M:%S %L: %v");
+    made->flush_on(spdlog::level::trace);
+    return made;
+  }();
+  return logger;
+}
+
+std::shared_ptr<spdlog::logger>& file() {
+  static std::shared_ptr<spdlog::logger> logger;
+  return logger;
+}
+
+std::string host_name() {
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+void write(spdlog::level::level_enum level, const std::string& message, bool terminal_too) {
+  static std::mutex one_line_at_a_time;
+  const std::lock_guard lock(one_line_at_a_time);
+  if (terminal_too) terminal()->log(level, message);
+  if (file()) file()->log(level, message);
+}
+
+}  // namespace
+
+void set_rank(int rank, int ranks) {
+  this_rank = rank;
+  rank_count = ranks;
+}
+
+void open_file(const std::filesystem::path& path) {
+  auto made = std::make_shared<spdlog::logger>("file", std::make_shared<spdlog::sinks::basic_file_sink_mt>(path.string()));
+  made->set_pattern("%Y-%m-%d %H:%M:%S %L: %v");
+  made->flush_on(spdlog::level::trace);
+  file() = made;
+}
+
+void close_file() { file().reset(); }
+
+void set_quiet(bool quiet) { quiet_terminal = quiet; }
+
+void info(const std::string& message) {
+  if (this_rank == 0) write(spdlog::level::info, message, !quiet_terminal);
+}
+
+void warning(const std::string& message) {
+  if (this_rank == 0) write(spdlog::level::warn, message, true);
+}
+
+void error(const std::string& message) {
+  const std::string where = rank_count > 1 ? " [rank " + std::to_string(this_rank) + " on " + host_name() + "]" : "";
+  std::fprintf(stderr, "wsc: %s%s\n", message.c_str(), where.c_str());
+  std::fflush(stderr);
+  if (file()) file()->error(message + where);
+}
+
+void plain(const std::string& line) { info(line); }
+
+}  // namespace wsc::log
