@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: wsc authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "wsc/fabric/layout.hpp"
+
+namespace wsc::fabric {
+
+/// What a rank moved, counted where the messages are posted.
+struct Counters {
+  std::int64_t weight_bytes_sent = 0;        ///< memoryx: payload handed to broadcasts, once per message whatever N is
+  std::int64_t weight_bytes_received = 0;    ///< csx
+  std::int64_t gradient_bytes_sent = 0;      ///< csx
+  std::int64_t gradient_bytes_received = 0;  ///< memoryx: N contributions per message
+  std::int64_t messages = 0;
+  double moving_s = 0;                       ///< seconds with at least one message in flight
+};
+
+/// Completion of one posted transfer (all its chunks). Copyable; empty tickets are complete.
+class Ticket {
+ public:
+  struct State;
+  Ticket() = default;
+  explicit Ticket(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  bool done() const;
+  /// Sleeps until the transfer is complete. Throws SystemError when the run has been aborted. Returns the seconds it slept.
+  double wait() const;
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+/// The collectives of one rank. Transfers of one shard and direction are carried out in the order in which they were posted, which
+/// must be the same on all ranks that take part (memoryx m and every csx); shards and directions never wait for each other. Calls
+/// post and return: the fabric thread moves the bytes, in chunks of at most `cluster.chunk_bytes`, with at most
+/// `cluster.messages_in_flight` of them in flight. Buffers stay untouched until the ticket is done.
+class Channel {
+ public:
+  virtual ~Channel() = default;
+
+  virtual const Layout& layout() const = 0;
+  virtual Rank rank() const = 0;
+
+  /// Memoryx m sends `count` floats to every csx. `data` is read on the memoryx rank and written on csx ranks.
+  virtual Ticket broadcast(ShardId m, float* data, std::int64_t count) = 0;
+  /// Every csx contributes `count` floats; on memoryx m: data += sum of the contributions, in an order that depends on the layout only.
+  virtual Ticket reduce(ShardId m, float* data, std::int64_t count) = 0;
+
+  /// Control, over all ranks, blocking (sleeping) the caller. Root is rank 0.
+  virtual void control_broadcast(std::span<std::byte> message) = 0;
+  /// Rank 0 gets the messages (equal sizes) of all ranks in rank order, the others an empty vector.
+  virtual std::vector<std::byte> control_gather(std::span<const std::byte> message) = 0;
+
+  virtual Counters counters() const = 0;
+
+  /// Ends the whole run at once: every rank stops with this exit code. Used after the failing rank has printed its message.
+  virtual void abort(int exit_code) = 0;
+};
+
+}  // namespace wsc::fabric

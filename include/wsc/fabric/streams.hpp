@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: wsc authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "wsc/base/view.hpp"
+#include "wsc/fabric/channel.hpp"
+#include "wsc/fabric/schedule.hpp"
+
+namespace wsc::fabric {
+
+/// One shard of the weights, as the stream sees it.
+class ShardHandler {
+ public:
+  virtual ~ShardHandler() = default;
+  /// The master weights of elements [begin, end) of a block, all owned by this shard; applies the update that is pending for them.
+  virtual float* on_send(BlockId block, std::int64_t begin, std::int64_t end) = 0;
+  /// The shard's gradient sum of the block: elements [bounds[m], bounds[m + 1]).
+  virtual float* gradient(BlockId block) = 0;
+  /// A contribution of all csx has been added to gradient(block); `last`: it was the last one of this pass.
+  virtual void on_gradient(BlockId block, bool last) = 0;
+};
+
+/// The csx end of the stream, for one pass after another. Visits are taken in order: wait(0), …, wait(n − 1).
+class CsxStreams {
+ public:
+  virtual ~CsxStreams() = default;
+  /// Begins a pass.
+  virtual void begin(const StreamSchedule& schedule) = 0;
+  /// Blocks until the blocks of the visit are there; one pointer per block in `receives`. Blocks of visits before it may vanish.
+  virtual std::vector<const float*> wait(int visit) = 0;
+  /// Gradient buffers to add into, one per block in `gradients`; zero, or holding earlier contributions that are to be added to.
+  virtual std::vector<float*> gradients(int visit) = 0;
+  /// The gradients of the visit are complete: they leave.
+  virtual void send(int visit) = 0;
+  /// Waits until everything of the pass has left.
+  virtual void finish() = 0;
+  /// Seconds that calls above blocked since begin().
+  virtual double exposed_wait_s() const = 0;
+};
+
+/// One process holds both roles: hands out the master weights and lends the shard's gradient sum; nothing is copied. M = 1.
+std::unique_ptr<CsxStreams> make_null_streams(ShardHandler& shard);
+
+/// Over a channel, with a weight window and gradient buffers of the sizes that the schedule names (grown when a schedule needs more).
+std::unique_ptr<CsxStreams> make_channel_streams(Channel& channel);
+
+/// The memoryx end: goes through the visits of a pass, sends blocks in pieces of whole chunks (updating one while the one before
+/// travels) and takes gradients. Returns when all has left and arrived.
+void serve_shard(Channel& channel, ShardId shard, ShardHandler& handler, const StreamSchedule& schedule);
+
+}  // namespace wsc::fabric

@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: wsc authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "wsc/fabric/channel.hpp"
+
+namespace wsc::fabric {
+
+/// What the launcher (mpirun, srun with PMIx or PMI) says of this process, read from the environment: no MPI call is made.
+struct Launch {
+  int rank = 0;
+  int ranks = 1;
+  int local_ranks = 1;  ///< processes of the same job on this node
+};
+Launch launch_from_environment();
+
+struct ChannelSettings {
+  std::int64_t chunk_bytes = 0;
+  int messages_in_flight = 0;
+};
+
+/// Starts the fabric thread, which makes every MPI call of the process, MPI_Init_thread and MPI_Finalize (in the destructor) included,
+/// and creates one communicator per shard and direction and one for control. Throws SettingsError where ranks ≠ M + N, SystemError
+/// where MPI does not grant MPI_THREAD_FUNNELED.
+std::unique_ptr<Channel> make_mpi_channel(const Layout& layout, const ChannelSettings& settings);
+
+/// Runs `body` once per rank of the layout, each on a thread of its own of this process, over in-process collectives with real copies
+/// and real fabric threads: for tests, also under sanitizers. The first exception of any rank aborts all and is rethrown here.
+void run_loopback(const Layout& layout, const ChannelSettings& settings, const std::function<void(Channel&)>& body);
+
+}  // namespace wsc::fabric
