@@ -95,7 +95,7 @@ may_install() {
   if [ -t 0 ]; then sudo -v; else sudo -n true 2>/dev/null; fi
 }
 apt() { as_root apt-get -o DPkg::Lock::Timeout=300 -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold "$@" </dev/null; }
-can_install() { apt-get -s --no-remove --no-install-recommends install "$@" >/dev/null 2>&1 </dev/null; }
+can_install() { apt-get -s --no-remove --no-install-recommends install "$@" </dev/null; }
 # Output is kept back: it matters only when something fails.
 install() {
   local log
@@ -116,6 +116,7 @@ refresh_lists() {
 # Sets archive and signed_by: the archive that the machine itself uses and the key it trusts for it, so that a site's mirror stays in use.
 find_archive() {
   local entry file
+  # shellcheck disable=SC2016  # the fields are apt-get's
   entry=$(apt-get indextargets --format '$(CREATED_BY)|$(ORIGIN)|$(LABEL)|$(COMPONENT)|$(REPO_URI)|$(SOURCESENTRY)' |
     grep -m1 '^Packages|Debian|Debian|main|') || return 1
   IFS='|' read -r _ _ _ _ archive file <<<"$entry"
@@ -144,7 +145,7 @@ EOF
   } | as_root tee "$pin_file" >/dev/null
 }
 read_new_lists() {
-  apt -qq update -o Dir::Etc::sourcelist="$source_file" -o Dir::Etc::sourceparts=/dev/null -o APT::Get::List-Cleanup=0 >/dev/null 2>&1
+  apt -qq update -o Dir::Etc::sourcelist="$source_file" -o Dir::Etc::sourceparts=/dev/null -o APT::Get::List-Cleanup=0
 }
 
 ask() {
@@ -159,13 +160,18 @@ kokkos_from_unstable() {
   local suites=sid target=()
   if ! at_least "$(candidate_of libc6)" "$libc_minimum"; then suites="trixie sid" target=(-t trixie); fi
   say "Kokkos is not in this release: taking libkokkos-dev from Debian's suites '$suites' at $archive (adds $source_file and $pin_file)."
-  if [ ${#target[@]} -gt 0 ]; then say "That upgrades libc, libstdc++ and their kin to Debian 13's; compiler and tools stay as they are."; fi
+  if [ ${#target[@]} -gt 0 ]; then say "Upgrades libc, libstdc++ and their kin to Debian 13's; compiler and tools stay as they are."; fi
   ask
   write_sources "$suites"
-  if ! read_new_lists || ! can_install "${target[@]}" libkokkos-dev; then
+  local log
+  log=$(mktemp)
+  if ! { read_new_lists && can_install "${target[@]}" libkokkos-dev; } >"$log" 2>&1; then
     as_root rm -f "$source_file" "$pin_file"
+    grep -E '^ |^[EW]:' "$log" >&2 || true
+    rm -f "$log"
     fail "libkokkos-dev cannot be installed from '$suites' at $archive; apt's sources are as before. $own_kokkos"
   fi
+  rm -f "$log"
   install "${target[@]}" libkokkos-dev
 }
 
@@ -175,7 +181,7 @@ install_kokkos() {
       "remove it (apt-get remove libtrilinos-kokkos-dev) and run this script again."
   elif installed libkokkos-dev && at_least "$(version_of libkokkos-dev)" "$kokkos_minimum"; then
     :  # only the archives are missing
-  elif at_least "$(candidate_of libkokkos-dev)" "$kokkos_minimum" && can_install libkokkos-dev; then
+  elif at_least "$(candidate_of libkokkos-dev)" "$kokkos_minimum" && can_install libkokkos-dev >/dev/null 2>&1; then
     say "installing libkokkos-dev"
     install libkokkos-dev
   elif source_release_reachable; then
@@ -214,11 +220,11 @@ if [ ${#missing[@]} = 0 ] && [ $kokkos = 1 ]; then say "all there"; exit 0; fi
 
 if [ $check = 1 ] || ! may_install; then
   if [ $kokkos = 0 ]; then
-    if [ ${#missing[@]} = 0 ] && source_release_reachable; then say "all there but Kokkos: CMake will fetch and build its source"; exit 0; fi
+    if [ ${#missing[@]} = 0 ] && source_release_reachable; then say "all there but Kokkos: CMake will fetch and build it"; exit 0; fi
     missing+=("libkokkos-dev (Kokkos $kokkos_minimum or later)")
   fi
   if [ $check = 1 ]; then fail "missing: $(list "${missing[@]}")"; fi
-  fail "missing: $(list "${missing[@]}"). Installing needs root: run 'sudo scripts/install-deps.sh' or ask your administrator for these packages;" \
+  fail "missing: $(list "${missing[@]}"). Installing needs root: run 'sudo scripts/install-deps.sh' or ask your administrator;" \
     "where modules or Spack supply them, set WSC_SKIP_SETUP=1 and run again."
 fi
 

@@ -31,6 +31,7 @@ struct ModelSettings {
 /// One piece of a learning-rate schedule ([optimizer.schedule.N]); pieces follow one another, each counts from its own start.
 struct ScheduleSettings {
   std::string scheduler;  ///< a name of cerebras.md 3.6, e.g. "Linear", "CosineDecay"
+  double learning_rate;   ///< Constant
   double initial_learning_rate, end_learning_rate;
   std::int64_t total_iters;           ///< steps this piece lasts (the last piece goes on for ever)
   double power, decay_rate, step_exponent, scale, gamma, max_learning_rate, pct_start, final_div_factor, div_factor;

@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: wsc authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "wsc/config/settings.hpp"
+#include "wsc/fabric/schedule.hpp"
+#include "wsc/fabric/streams.hpp"
+#include "wsc/graph/graph.hpp"
+
+namespace wsc::memoryx {
+
+/// What all ranks agreed on about the gradients of a step: how each block is updated before it is next sent.
+struct UpdateDecision {
+  bool skip = false;            ///< the gradients are thrown away: no weight and no state changes
+  double gradient_factor = 1;   ///< multiplies the summed gradients: B·T / valid tokens, times the clip factor
+  double clip_value = 0;        ///< then every element is cut to ± this; 0 = off
+  double learning_rate = 0;
+  std::int64_t optimizer_step = 1;  ///< updates so far, this one included: exponent of the bias corrections
+};
+
+/// One shard of the parameter store: weights, gradient sums and optimizer state of its part of every block, fp32. Updates are applied
+/// when a block is about to be sent, for whatever purpose ("update on send").
+class Shard : public fabric::ShardHandler {
+ public:
+  /// Allocates (untouched memory of the parts it owns) and initialises weights from (seed, parameter name, element): the same numbers
+  /// for every number of shards. `blocks` and `graph` must outlive the shard.
+  Shard(const Graph& graph, const std::vector<fabric::BlockSplit>& blocks, fabric::ShardId id, const OptimizerSettings& optimizer);
+  ~Shard() override;
+
+  void initialise(std::uint64_t seed);
+
+  float* on_send(BlockId block, std::int64_t begin, std::int64_t end) override;
+  float* gradient(BlockId block) override;
+  void on_gradient(BlockId block, bool last) override;
+
+  /// Σ g² of the gradients that this pass completed, as one double per row of a weight (a vector counts as one row), rows added in
+  /// order; not finite where a gradient is not. Resets the sum.
+  double take_squared_norm();
+  /// Name of the first parameter whose gradient of this pass was not finite; empty if none. For the message of a skipped step.
+  std::string non_finite_parameter() const;
+
+  /// Every block becomes pending; gradients are zero again after the update (also after a skip).
+  void decide(const UpdateDecision& decision);
+  /// Updates all that is pending now (checkpoints, end of the run).
+  void apply_pending();
+
+  /// Names of the arrays stored per parameter besides the weight: exp_avg, exp_avg_sq | momentum_buffer.
+  const std::vector<std::string>& state_names() const;
+  /// The rows [first, first + n) of a parameter that this shard owns, as a run of elements of the parameter, and its arrays.
+  struct Piece {
+    ParamId param;
+    std::int64_t begin = 0, end = 0;     ///< elements of the parameter
+    std::span<float> weight;
+    std::vector<std::span<float>> states;  ///< in the order of state_names()
+  };
+  /// All pieces this shard owns, in the order of the parameter table. Update pending blocks first.
+  std::vector<Piece> pieces();
+
+  /// Bytes held, by purpose.
+  struct Bytes {
+    std::int64_t weights = 0, gradients = 0, states = 0;
+  };
+  Bytes bytes() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace wsc::memoryx

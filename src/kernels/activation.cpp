@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: wsc authors
+// SPDX-License-Identifier: Apache-2.0
+#include "wsc/kernels/loops.hpp"
+#include "wsc/kernels/ops.hpp"
+#include "wsc/kernels/vector_math.hpp"
+
+namespace wsc::kernels {
+namespace {
+
+/// x Φ(x); derivative Φ(x) + x φ(x), with φ the normal density.
+struct Gelu {
+  template <class Real>
+  KOKKOS_FORCEINLINE_FUNCTION static Real value(Real x) {
+    const Real tail = normal_tail(x, exponential(Real(-0.5) * x * x));
+    return x * (x > 0 ? 1 - tail : tail);
+  }
+  template <class Real>
+  KOKKOS_FORCEINLINE_FUNCTION static Real derivative(Real x) {
+    constexpr Real density_at_0 = static_cast<Real>(0.39894228040143267794);  // 1 / √(2π)
+    const Real g = exponential(Real(-0.5) * x * x);
+    const Real tail = normal_tail(x, g);
+    return (x > 0 ? 1 - tail : tail) + x * density_at_0 * g;
+  }
+};
+
+/// x σ(2u), u = √(2/π) (x + 0.044715 x³): the same as x/2 (1 + tanh u).
+struct GeluTanh {
+  template <class Real>
+  KOKKOS_FORCEINLINE_FUNCTION static Real sigmoid(Real x) {
+    constexpr Real twice = static_cast<Real>(-1.59576912160573071176);  // −2 √(2/π)
+    return 1 / (1 + exponential(twice * x * (1 + static_cast<Real>(0.044715) * x * x)));
+  }
+  template <class Real>
+  KOKKOS_FORCEINLINE_FUNCTION static Real value(Real x) {
+    return x * sigmoid(x);
+  }
+  template <class Real>
+  KOKKOS_FORCEINLINE_FUNCTION static Real derivative(Real x) {
+    constexpr Real twice = static_cast<Real>(1.59576912160573071176);
+    const Real s = sigmoid(x);
+    return s + x * s * (1 - s) * twice * (1 + 3 * static_cast<Real>(0.044715) * x * x);
+  }
+};
+
+/// max(x, 0), written so that a NaN stays one.
+struct Relu {
+  template <class Real>
+  KOKKOS_FORCEINLINE_FUNCTION static Real value(Real x) {
+    return x < 0 ? Real(0) : x;
+  }
+  template <class Real>
+  KOKKOS_FORCEINLINE_FUNCTION static Real derivative(Real x) {
+    return x <= 0 ? Real(0) : Real(1);
+  }
+};
+
+template <class Function, class Real>
+void apply(const Activation& op, OpContext<Real>& context) {
+  const Real* const x = context.value(op.x).data();
+  Real* const y = context.value(op.y).data();
+  for_chunks("wsc::kernels::activation_forward", context.exec(), context.rows().count * op.width,
+             KOKKOS_LAMBDA(std::int64_t begin, std::int64_t end) {
+#pragma omp simd
+               for (std::int64_t i = begin; i < end; ++i) y[i] = Function::value(x[i]);
+             });
+}
+
+template <class Function, class Real>
+void differentiate(const Activation& op, OpContext<Real>& context) {
+  const Real* const x = context.value(op.x).data();
+  const Real* const dy = context.gradient(op.y).data();
+  const GradientOut<Real> out = context.gradient_out(op.x);
+  Real* const dx = out.value.data();
+  const bool accumulate = out.accumulate;
+  for_chunks("wsc::kernels::activation_backward", context.exec(), context.rows().count * op.width,
+             KOKKOS_LAMBDA(std::int64_t begin, std::int64_t end) {
+               if (accumulate) {
+#pragma omp simd
+                 for (std::int64_t i = begin; i < end; ++i) dx[i] += dy[i] * Function::derivative(x[i]);
+               } else {
+#pragma omp simd
+                 for (std::int64_t i = begin; i < end; ++i) dx[i] = dy[i] * Function::derivative(x[i]);
+               }
+             });
+}
+
+/// Calls action with the function object of a nonlinearity.
+template <class Action>
+void with_function(Nonlinearity f, const Action& action) {
+  switch (f) {
+    case Nonlinearity::gelu: return action(Gelu{});
+    case Nonlinearity::gelu_tanh: return action(GeluTanh{});
+    case Nonlinearity::relu: return action(Relu{});
+  }
+}
+
+}  // namespace
+
+template <class Real>
+void forward(const Activation& op, OpContext<Real>& context) {
+  with_function(op.function, [&](auto f) { apply<decltype(f)>(op, context); });
+}
+
+template <class Real>
+void backward(const Activation& op, OpContext<Real>& context) {
+  with_function(op.function, [&](auto f) { differentiate<decltype(f)>(op, context); });
+}
+
+template void forward(const Activation&, OpContext<float>&);
+template void forward(const Activation&, OpContext<double>&);
+template void backward(const Activation&, OpContext<float>&);
+template void backward(const Activation&, OpContext<double>&);
+
+}  // namespace wsc::kernels

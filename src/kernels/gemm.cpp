@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: wsc authors
+// SPDX-License-Identifier: Apache-2.0
+#include "wsc/kernels/gemm.hpp"
+
+#include <oneapi/dnnl/dnnl.h>
+
+#include "wsc/base/error.hpp"
+
+namespace wsc::kernels {
+
+template <>
+void gemm(const Exec&, Transpose ta, Transpose tb, std::int64_t m, std::int64_t n, std::int64_t k, float alpha, Operand<float> a,
+          Operand<float> b, float beta, float* c, std::int64_t c_stride) {
+  WSC_EXPECT(m >= 0 && n >= 0 && k >= 0 && c_stride >= n);
+  if (m == 0 || n == 0) return;
+  const dnnl_status_t status = dnnl_sgemm(ta == Transpose::yes ? 'T' : 'N', tb == Transpose::yes ? 'T' : 'N', m, n, k, alpha, a.data,
+                                          a.stride, b.data, b.stride, beta, c, c_stride);
+  WSC_ENSURE(status == dnnl_success);
+}
+
+template <>
+void gemm(const Exec& exec, Transpose ta, Transpose tb, std::int64_t m, std::int64_t n, std::int64_t k, double alpha, Operand<double> a,
+          Operand<double> b, double beta, double* c, std::int64_t c_stride) {
+  gemm_portable(exec, ta, tb, m, n, k, alpha, a, b, beta, c, c_stride);
+}
+
+}  // namespace wsc::kernels
