@@ -1,8 +1,9 @@
 # SPDX-FileCopyrightText: wsc authors
 # SPDX-License-Identifier: Apache-2.0
-# Every library that wsc links. Kokkos: an existing target, then find_package (>= 4.2), then a pinned source.
+# Every library that wsc links.
 find_package(Threads REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
+set(MPI_CXX_SKIP_MPICXX ON)  # the C++ bindings were removed from MPI
 find_package(MPI REQUIRED COMPONENTS CXX)
 find_package(ZLIB REQUIRED)
 find_package(spdlog REQUIRED)
@@ -27,20 +28,4 @@ add_library(dnnl INTERFACE)
 target_link_libraries(dnnl INTERFACE ${DNNL_LIBRARY})
 target_include_directories(dnnl INTERFACE ${DNNL_INCLUDE_DIR})
 
-if(NOT TARGET Kokkos::kokkos)
-  find_package(Kokkos QUIET)
-  if(Kokkos_FOUND AND Kokkos_VERSION VERSION_LESS 4.2)
-    message(STATUS "Kokkos ${Kokkos_VERSION} in ${Kokkos_DIR} is too old (4.2 is needed): treated as absent")
-    set(Kokkos_FOUND FALSE)
-  endif()
-  if(NOT Kokkos_FOUND)
-    message(STATUS "No usable Kokkos found: fetching a pinned release. Without network set Kokkos_ROOT or run scripts/install-deps.sh")
-    include(FetchContent)
-    set(Kokkos_ENABLE_OPENMP ON CACHE BOOL "wsc runs its kernels on OpenMP threads")
-    set(Kokkos_ENABLE_SERIAL ON CACHE BOOL "")
-    FetchContent_Declare(Kokkos
-      URL https://github.com/kokkos/kokkos/releases/download/4.6.02/kokkos-4.6.02.tar.gz
-      SYSTEM)
-    FetchContent_MakeAvailable(Kokkos)
-  endif()
-endif()
+include(WscKokkos)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 add_library(wsc_flags INTERFACE)
 target_include_directories(wsc_flags INTERFACE ${CMAKE_SOURCE_DIR}/include)
-target_compile_options(wsc_flags INTERFACE -Wall -Wextra -Wno-unknown-pragmas -Wno-psabi)
+target_compile_options(wsc_flags INTERFACE -Wall -Wextra -Wno-unknown-pragmas -Wno-psabi -Wno-restrict -Wno-missing-field-initializers)
 target_compile_definitions(wsc_flags INTERFACE WSC_VERSION="${PROJECT_VERSION}")
 if(WSC_NATIVE)
   target_compile_options(wsc_flags INTERFACE -march=native)

@@ -9,11 +9,16 @@ void declare(Registry& registry, ClusterSettings& s) {
   Section o = registry.section("cluster", "Ranks, threads and messages", SettingKind::free);
   o.add("fabric", s.fabric, "auto", one_of({"auto", "null", "mpi", "loopback"}),
         "What carries the stream: null (one process, no copies), loopback (one process with copies, for tests), mpi; auto = by rank count");
-  o.add("memoryx", s.memoryx, 0, at_least(1), "Ranks that hold weights and optimizer state; auto = one per node").in("ranks").with_word("auto", 0);
+  o.add("memoryx", s.memoryx, 0, at_least(1), "Ranks that hold weights and optimizer state; auto = one per node")
+      .in("ranks")
+      .with_word("auto", 0);
   o.add("num_csx", s.num_csx, 0, at_least(1), "Ranks that compute; auto = all others").in("ranks").with_word("auto", 0);
-  o.add("threads", s.threads, 0, between(1, 4096), "Threads of a csx; auto = cores of the node / its csx").in("threads").with_word("auto", 0);
+  o.add("threads", s.threads, 0, between(1, 4096), "Threads of a csx; auto = cores of the node / its csx")
+      .in("threads")
+      .with_word("auto", 0);
   o.add("chunk_bytes", s.chunk_bytes, std::int64_t{4} << 20, between(64, 1 << 30), "Largest message of the stream").bytes();
-  o.add("messages_in_flight", s.messages_in_flight, 4, between(1, 1024), "Messages under way at once, per shard and direction").in("messages");
+  o.add("messages_in_flight", s.messages_in_flight, 4, between(1, 1024), "Messages under way at once, per shard and direction")
+      .in("messages");
 }
 
 namespace {
@@ -41,11 +46,15 @@ void declare(Registry& registry, CsxSettings& s) {
   o.add("memory", s.memory, 0, at_least(1), "Hard budget over all memory of a csx, such as 40GB or 512MiB; auto = that of the preset")
       .bytes()
       .with_word("auto", 0);
-  o.add("prefetch", s.prefetch, -1, non_negative, "Stages whose weights are on their way ahead of the running one").in("stages").with_word("auto", -1);
+  o.add("prefetch", s.prefetch, -1, non_negative, "Stages whose weights are on their way ahead of the running one")
+      .in("stages")
+      .with_word("auto", -1);
   o.add("waves", s.waves, 0, at_least(1), "Parts of the batch that go through the network one after another; auto = the fewest that fit")
       .with_word("auto", 0);
-  o.add("leaves", s.leaves, 0, at_least(1), "Parts of the batch at the ends of the gradient sum; auto = one per csx and wave").with_word("auto", 0);
-  o.add("recompute", s.recompute, "auto", one_of({"auto", "on", "off"}), "Compute activations again in the backward pass instead of keeping them");
+  o.add("leaves", s.leaves, 0, at_least(1), "Parts of the batch at the ends of the gradient sum; auto = one per csx and wave")
+      .with_word("auto", 0);
+  o.add("recompute", s.recompute, "auto", one_of({"auto", "on", "off"}),
+        "Compute activations again in the backward pass instead of keeping them");
 }
 
 }  // namespace wsc::config

@@ -18,7 +18,8 @@ void declare(Registry& registry, RunSettings& s) {
   o.add("checkpoint_path", s.checkpoint_path, "", anything, "Start a new run from this checkpoint");
   o.add("load_checkpoint_states", s.load_checkpoint_states, "all", one_of({"all", "model"}),
         "What to take from checkpoint_path: model = weights only, with a fresh optimizer (fine-tuning)");
-  o.add("eval_frequency", s.eval_frequency, 0, non_negative, "Evaluate on [eval_input] every so many steps and at the end; 0 = never").in("steps");
+  o.add("eval_frequency", s.eval_frequency, 0, non_negative, "Evaluate on [eval_input] every so many steps and at the end; 0 = never")
+      .in("steps");
   o.add("eval_steps", s.eval_steps, 0, at_least(1), "Batches of an evaluation").in("batches").with_word("all", 0);
   o.add("allow_changes", s.allow_changes, false, anything, "Go on although the deck differs from the one this run began with");
   o.add("max_hours", s.max_hours, 0.0, non_negative, "Save and stop with exit code 75 after this wall time; 0 = no limit").in("hours");

@@ -20,9 +20,17 @@ const std::vector<std::string> schedulers{"Constant",
                                           "Cyclic",
                                           "OneCycle"};
 
-const std::vector<std::string> starts_at_initial{"Linear",         "Polynomial", "Exponential", "InverseExponentialTimeDecay",
-                                                 "InverseSquareRootDecay", "CosineDecay", "MultiStep", "Step",
-                                                 "CosineAnnealing", "CosineAnnealingWarmRestarts", "Cyclic"};
+const std::vector<std::string> starts_at_initial{"Linear",
+                                                 "Polynomial",
+                                                 "Exponential",
+                                                 "InverseExponentialTimeDecay",
+                                                 "InverseSquareRootDecay",
+                                                 "CosineDecay",
+                                                 "MultiStep",
+                                                 "Step",
+                                                 "CosineAnnealing",
+                                                 "CosineAnnealingWarmRestarts",
+                                                 "Cyclic"};
 
 }  // namespace
 

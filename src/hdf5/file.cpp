@@ -59,9 +59,14 @@ Handle untimed(hid_t property_class) {
 
 Handle link_creation() {
   Handle properties = own_properties(check(H5Pcreate(H5P_LINK_CREATE), "HDF5: cannot set up link creation"));
-  check(H5Pset_create_intermediate_group(properties.id(), 1), "HDF5: cannot set up link creation");
   check(H5Pset_char_encoding(properties.id(), H5T_CSET_UTF8), "HDF5: cannot set up link creation");
   return properties;
+}
+
+/// Groups above a path. (The library's own way to create them would record time stamps.)
+void create_parents(File& file, const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash != std::string::npos && slash > 0) file.create_group(path.substr(0, slash));
 }
 
 std::string quoted(const std::string& file, const std::string& path) { return file + ": '" + path + "'"; }
@@ -129,6 +134,7 @@ std::vector<File::Entry> File::list(const std::string& group) const {
 void File::create_group(const std::string& path) {
   const Lock lock;
   if (exists(path)) return;
+  create_parents(*this, path);
   const Handle links = link_creation(), creation = untimed(H5P_GROUP_CREATE);
   own_group(check_write(H5Gcreate2(id(), path.c_str(), links.id(), creation.id(), H5P_DEFAULT),
                         file_name_ + ": cannot create group '" + path + "'"));
@@ -162,6 +168,7 @@ Dataset File::create_chunked(const std::string& path, Type type, const Shape& sh
 Dataset File::create_dataset(const std::string& path, Type type, const Shape& shape, const Shape* chunk, int gzip) {
   const Lock lock;
   const std::string what = file_name_ + ": cannot create dataset '" + path + "'";
+  create_parents(*this, path);
   const Handle links = link_creation(), creation = untimed(H5P_DATASET_CREATE);
   const std::vector<hsize_t> dims(shape.begin(), shape.end());
   std::vector<hsize_t> limits = dims;
@@ -185,6 +192,7 @@ Dataset File::create_dataset(const std::string& path, Type type, const Shape& sh
 void File::write_text(const std::string& path, std::string_view text) {
   const Lock lock;
   const std::string what = quoted(file_name_, path) + " cannot be written", value = text.empty() ? std::string(1, '\0') : std::string(text);
+  create_parents(*this, path);
   const Handle links = link_creation(), creation = untimed(H5P_DATASET_CREATE), type = string_type(value.size());
   const Handle space = own_space(check(H5Screate(H5S_SCALAR), what));
   const Handle dataset =

@@ -9,10 +9,13 @@
 namespace wsc::kernels {
 
 template <>
-void gemm(const Exec&, Transpose ta, Transpose tb, std::int64_t m, std::int64_t n, std::int64_t k, float alpha, Operand<float> a,
+void gemm(const Exec& exec, Transpose ta, Transpose tb, std::int64_t m, std::int64_t n, std::int64_t k, float alpha, Operand<float> a,
           Operand<float> b, float beta, float* c, std::int64_t c_stride) {
   WSC_EXPECT(m >= 0 && n >= 0 && k >= 0 && c_stride >= n);
-  if (m == 0 || n == 0) return;
+  if (m == 0 || n == 0 || k == 0) {  // the library takes no empty operands
+    gemm_portable(exec, ta, tb, m, n, k, alpha, a, b, beta, c, c_stride);
+    return;
+  }
   const dnnl_status_t status = dnnl_sgemm(ta == Transpose::yes ? 'T' : 'N', tb == Transpose::yes ? 'T' : 'N', m, n, k, alpha, a.data,
                                           a.stride, b.data, b.stride, beta, c, c_stride);
   WSC_ENSURE(status == dnnl_success);

@@ -25,6 +25,9 @@ inline const Check positive{.low = 0.0, .low_open = true, .words = {}};
 inline const Check non_negative{.low = 0.0, .words = {}};
 inline const Check fraction{.low = 0.0, .high = 1.0, .high_open = true, .words = {}};  ///< 0 <= x < 1: rates of dropout, betas
 
+/// Counts of tokens, samples or rows fit in 32 bits.
+inline const Check count{.low = 1.0, .high = 2147483647.0, .words = {}};
+
 inline Check at_least(double low) { return {.low = low, .words = {}}; }
 inline Check between(double low, double high) { return {.low = low, .high = high, .words = {}}; }
 inline Check one_of(std::vector<std::string> words) { return {.words = std::move(words)}; }

@@ -27,15 +27,15 @@ struct Option {
   SettingKind kind;
   std::string default_text;
 
-  std::string unit;                          ///< "steps", "samples"; empty where there is none
-  bool is_bytes = false;                     ///< accepts 40GB, 512MiB
-  bool must_be_given = false;                ///< there is no sensible default
-  std::string word;                          ///< a word that stands for word_value, such as "auto" for 0
+  std::string unit;            ///< "steps", "samples"; empty where there is none
+  bool is_bytes = false;       ///< accepts 40GB, 512MiB
+  bool must_be_given = false;  ///< there is no sensible default
+  std::string word;            ///< a word that stands for word_value, such as "auto" for 0
   std::int64_t word_value = 0;
-  std::string optional_suffix;               ///< "LR": CosineDecayLR is read as CosineDecay
-  std::string depends_on;                    ///< option of the same section ...
-  std::vector<std::string> depends_values;   ///< ... that must have one of these values for this one to be read
-  std::string replaced_by;                   ///< numbered section whose presence makes this option meaningless
+  std::string optional_suffix;              ///< "LR": CosineDecayLR is read as CosineDecay
+  std::string depends_on;                   ///< option of the same section ...
+  std::vector<std::string> depends_values;  ///< ... that must have one of these values for this one to be read
+  std::string replaced_by;                  ///< numbered section whose presence makes this option meaningless
 
   std::string key() const { return section + "." + name; }
   /// The value as a deck holds it: reading it back gives the same bits.
@@ -127,8 +127,18 @@ class Registry {
 
 template <class T>
 Option& Section::add(std::string name, T& target, std::type_identity_t<T> default_value, Check check, std::string help) {
-  Option option{.section = name_, .name = std::move(name), .help = std::move(help), .target = &default_value, .check = std::move(check),
-                .kind = kind_, .default_text = {}, .unit = {}, .word = {}, .optional_suffix = {}, .depends_on = {}, .depends_values = {},
+  Option option{.section = name_,
+                .name = std::move(name),
+                .help = std::move(help),
+                .target = &default_value,
+                .check = std::move(check),
+                .kind = kind_,
+                .default_text = {},
+                .unit = {},
+                .word = {},
+                .optional_suffix = {},
+                .depends_on = {},
+                .depends_values = {},
                 .replaced_by = {}};
   option.default_text = option.text();
   if (registry_.mode_ == Registry::Mode::defaults) target = default_value;

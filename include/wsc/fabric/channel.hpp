@@ -6,11 +6,18 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "wsc/base/error.hpp"
 #include "wsc/fabric/layout.hpp"
 
 namespace wsc::fabric {
+
+/// What waiters see when the run ends for a reason that another thread or rank reports: unwind, print nothing.
+struct RunAborted : SystemError {
+  using SystemError::SystemError;
+};
 
 /// What a rank moved, counted where the messages are posted.
 struct Counters {
@@ -18,8 +25,8 @@ struct Counters {
   std::int64_t weight_bytes_received = 0;    ///< csx
   std::int64_t gradient_bytes_sent = 0;      ///< csx
   std::int64_t gradient_bytes_received = 0;  ///< memoryx: N contributions per message
-  std::int64_t messages = 0;
-  double moving_s = 0;                       ///< seconds with at least one message in flight
+  std::int64_t messages = 0;                 ///< chunks of weights and gradients, not control
+  double moving_s = 0;                       ///< seconds with at least one of them in flight
 };
 
 /// Completion of one posted transfer (all its chunks). Copyable; empty tickets are complete.
@@ -29,7 +36,8 @@ class Ticket {
   Ticket() = default;
   explicit Ticket(std::shared_ptr<State> state) : state_(std::move(state)) {}
   bool done() const;
-  /// Sleeps until the transfer is complete. Throws SystemError when the run has been aborted. Returns the seconds it slept.
+  /// Sleeps until the transfer is complete. Throws SystemError when it cannot be completed (a call of the library failed), RunAborted
+  /// when the run has been aborted. Returns the seconds it slept.
   double wait() const;
 
  private:
@@ -46,6 +54,8 @@ class Channel {
 
   virtual const Layout& layout() const = 0;
   virtual Rank rank() const = 0;
+  /// Floats in one message, the same on all ranks: a transfer is cut into messages from its beginning.
+  virtual std::int64_t chunk_elements() const = 0;
 
   /// Memoryx m sends `count` floats to every csx. `data` is read on the memoryx rank and written on csx ranks.
   virtual Ticket broadcast(ShardId m, float* data, std::int64_t count) = 0;
@@ -59,7 +69,11 @@ class Channel {
 
   virtual Counters counters() const = 0;
 
-  /// Ends the whole run at once: every rank stops with this exit code. Used after the failing rank has printed its message.
+  /// Stops this rank's part for good, so that buffers of unfinished transfers may be released while an exception unwinds. The run
+  /// cannot go on: the message is to be printed and abort() called, else the run ends by itself after a few seconds.
+  virtual void halt() noexcept = 0;
+  /// Ends the whole run at once: every rank stops with this exit code. Used after the failing rank has printed its message. Does not
+  /// return; where ranks are threads (loopback) it throws.
   virtual void abort(int exit_code) = 0;
 };
 

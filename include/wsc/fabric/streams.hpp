@@ -6,21 +6,23 @@
 #include <memory>
 #include <vector>
 
-#include "wsc/base/view.hpp"
 #include "wsc/fabric/channel.hpp"
 #include "wsc/fabric/schedule.hpp"
 
 namespace wsc::fabric {
 
-/// One shard of the weights, as the stream sees it.
+/// One shard of the weights, as the stream sees it. Called by one thread, never for a block of which the shard owns nothing. Its
+/// memory stays where it is for the whole pass.
 class ShardHandler {
  public:
   virtual ~ShardHandler() = default;
   /// The master weights of elements [begin, end) of a block, all owned by this shard; applies the update that is pending for them.
+  /// Pieces come in order and cover the shard's part of the block on every send; they are cut anywhere, not between rows.
   virtual float* on_send(BlockId block, std::int64_t begin, std::int64_t end) = 0;
   /// The shard's gradient sum of the block: elements [bounds[m], bounds[m + 1]).
   virtual float* gradient(BlockId block) = 0;
-  /// A contribution of all csx has been added to gradient(block); `last`: it was the last one of this pass.
+  /// A contribution of all csx has been added to gradient(block); `last`: it was the last one of this pass. Unless it was, the next one
+  /// may be arriving at the same memory: read gradient(block) after the last one only.
   virtual void on_gradient(BlockId block, bool last) = 0;
 };
 
@@ -28,11 +30,12 @@ class ShardHandler {
 class CsxStreams {
  public:
   virtual ~CsxStreams() = default;
-  /// Begins a pass.
+  /// Begins a pass. The schedule is kept by reference until finish().
   virtual void begin(const StreamSchedule& schedule) = 0;
   /// Blocks until the blocks of the visit are there; one pointer per block in `receives`. Blocks of visits before it may vanish.
   virtual std::vector<const float*> wait(int visit) = 0;
-  /// Gradient buffers to add into, one per block in `gradients`; zero, or holding earlier contributions that are to be added to.
+  /// Gradient buffers to add into, one per block in `gradients`; zero, or holding earlier contributions that are to be added to. Once
+  /// per visit, after wait(visit).
   virtual std::vector<float*> gradients(int visit) = 0;
   /// The gradients of the visit are complete: they leave.
   virtual void send(int visit) = 0;
@@ -48,8 +51,8 @@ std::unique_ptr<CsxStreams> make_null_streams(ShardHandler& shard);
 /// Over a channel, with a weight window and gradient buffers of the sizes that the schedule names (grown when a schedule needs more).
 std::unique_ptr<CsxStreams> make_channel_streams(Channel& channel);
 
-/// The memoryx end: goes through the visits of a pass, sends blocks in pieces of whole chunks (updating one while the one before
-/// travels) and takes gradients. Returns when all has left and arrived.
+/// The memoryx end: goes through the visits of a pass, sends blocks in pieces of one message each (updating one while the one before
+/// travels) and takes gradients, in the order of the visits. Returns when all has left and arrived.
 void serve_shard(Channel& channel, ShardId shard, ShardHandler& handler, const StreamSchedule& schedule);
 
 }  // namespace wsc::fabric

@@ -17,9 +17,9 @@ namespace wsc::memoryx {
 
 /// What all ranks agreed on about the gradients of a step: how each block is updated before it is next sent.
 struct UpdateDecision {
-  bool skip = false;            ///< the gradients are thrown away: no weight and no state changes
-  double gradient_factor = 1;   ///< multiplies the summed gradients: B·T / valid tokens, times the clip factor
-  double clip_value = 0;        ///< then every element is cut to ± this; 0 = off
+  bool skip = false;           ///< the gradients are thrown away: no weight and no state changes
+  double gradient_factor = 1;  ///< multiplies the summed gradients: B·T / valid tokens, times the clip factor
+  double clip_value = 0;       ///< then every element is cut to ± this; 0 = off
   double learning_rate = 0;
   std::int64_t optimizer_step = 1;  ///< updates so far, this one included: exponent of the bias corrections
 };
@@ -42,10 +42,12 @@ class Shard : public fabric::ShardHandler {
   /// Σ g² of the gradients that this pass completed, as one double per row of a weight (a vector counts as one row), rows added in
   /// order; not finite where a gradient is not. Resets the sum.
   double take_squared_norm();
-  /// Name of the first parameter whose gradient of this pass was not finite; empty if none. For the message of a skipped step.
+  /// Name of the first parameter whose gradient of this pass was not finite; empty if none. For the message of a skipped step: valid
+  /// until the first gradient of the next pass.
   std::string non_finite_parameter() const;
 
-  /// Every block becomes pending; gradients are zero again after the update (also after a skip).
+  /// Every block becomes pending; gradients are zero again after the update (also after a skip). What is pending still is updated first,
+  /// as its own decision says.
   void decide(const UpdateDecision& decision);
   /// Updates all that is pending now (checkpoints, end of the run).
   void apply_pending();
@@ -55,11 +57,11 @@ class Shard : public fabric::ShardHandler {
   /// The rows [first, first + n) of a parameter that this shard owns, as a run of elements of the parameter, and its arrays.
   struct Piece {
     ParamId param;
-    std::int64_t begin = 0, end = 0;     ///< elements of the parameter
+    std::int64_t begin = 0, end = 0;  ///< elements of the parameter
     std::span<float> weight;
     std::vector<std::span<float>> states;  ///< in the order of state_names()
   };
-  /// All pieces this shard owns, in the order of the parameter table. Update pending blocks first.
+  /// All pieces this shard owns, in the order of the parameter table. Updates all that is pending first. The spans stay valid.
   std::vector<Piece> pieces();
 
   /// Bytes held, by purpose.

@@ -31,8 +31,10 @@ struct Attention {
   std::vector<TensorId> outputs() const { return {y, log_sum}; }
   std::vector<TensorId> kept() const { return {qkv, y, log_sum}; }
   std::vector<WeightId> weights() const { return {}; }
+  /// Elements from one row of a score block to the next: whole cache lines, and not a multiple of a page where T is one.
+  static constexpr std::int64_t score_stride(std::int64_t tokens) { return (tokens + 15) / 16 * 16 + 16; }
   /// Per thread two (query_block, T) score blocks: linear in T.
-  std::int64_t workspace(const Extent& e) const { return 2 * query_block * e.tokens * e.threads; }
+  std::int64_t workspace(const Extent& e) const { return 2 * query_block * score_stride(e.tokens) * e.threads; }
   Cost cost(const Extent& e) const {
     const double causal_products = 2.0 * e.rows * e.tokens * width;  // q kᵀ and p v, half of each skipped
     const double touched = 4.0 * e.rows * 4 * width;

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: wsc authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "wsc/base/view.hpp"
+#include "wsc/csx/wave_rows.hpp"
+#include "wsc/graph/graph.hpp"
+#include "wsc/plan/plan.hpp"
+
+namespace wsc::csx {
+
+/// What a csx found in its samples of one pass.
+struct LossSum {
+  double loss = 0;                ///< sum of the token losses
+  std::int64_t valid_tokens = 0;  ///< rows that count
+};
+
+/// Where the weights and weight gradients of one visit lie: one pointer per block in the visit's stream.
+struct VisitBlocks {
+  std::vector<const float*> weights;
+  std::vector<float*> gradients;
+};
+
+/// Numbers that a pass shares with all its ops.
+struct PassNumbers {
+  double gradient_scale = 1;  ///< 1 / (B·T)
+  bool training = true;       ///< dropout acts
+  std::uint64_t seed = 0;
+  std::uint64_t step = 0;
+};
+
+/// Executes a plan, visit by visit: the activation arena, the rows of the current wave, tiles. Knows nothing of ranks or streams.
+class Csx {
+ public:
+  /// `graph` must outlive the csx. `csx`: which of the layout's csx it is.
+  Csx(const Graph& graph, int csx);
+
+  /// Makes room for a plan; the arena is shared by all plans and has the size of the largest.
+  void prepare(const plan::Plan& plan);
+
+  /// Begins a pass of the plan.
+  void begin(const plan::Plan& plan, const PassNumbers& numbers);
+  /// Loads the rows of a wave: the samples of the batch that belong to it (the batch holds those of all waves, in order).
+  void load(const data::Batch& batch, std::int64_t wave);
+  /// Runs visit `index` of the plan's wave on all tiles.
+  void visit(int index, const VisitBlocks& blocks);
+
+  /// Losses of the waves of this pass so far.
+  LossSum result() const { return sum_; }
+  /// Logits (rows, V) of the last tile of the last stage, of an evaluation: for tests and generation.
+  Matrix<const float> logits() const;
+
+  /// Samples of the global batch that this csx has in the pass, wave after wave: what its batches hold.
+  static std::vector<std::int64_t> samples(const plan::Plan& plan, int csx);
+  /// Bytes of the arena and of the row arrays.
+  std::int64_t arena_bytes() const { return static_cast<std::int64_t>(arena_.size()) * 4; }
+
+ private:
+  class Tile;
+  template <class Body>
+  void for_each_tile(StageId stage, const Body& body);
+  void forward_tile(Tile& tile, const Stage& stage, const std::vector<bool>* only) const;
+  void backward_tile(Tile& tile, const Stage& stage) const;
+  void add_losses();
+
+  const Graph& graph_;
+  int csx_;
+  const plan::Plan* plan_ = nullptr;
+  PassNumbers numbers_;
+  Buffer<float> arena_;
+  WaveRows rows_;
+  LossSum sum_;
+  std::int64_t last_tile_rows_ = 0;
+};
+
+}  // namespace wsc::csx

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: wsc authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "wsc/fabric/fabric_thread.hpp"
+
+namespace wsc::fabric {
+
+/// The channel of both engines: a fabric thread over a transport.
+class ThreadedChannel : public Channel {
+ public:
+  ThreadedChannel(std::unique_ptr<Transport> transport, const Layout& layout, const ChannelSettings& settings);
+
+  const Layout& layout() const override { return layout_; }
+  Rank rank() const override { return fabric_.rank(); }
+  std::int64_t chunk_elements() const override { return fabric_.chunk_elements(); }
+  Ticket broadcast(ShardId m, float* data, std::int64_t count) override;
+  Ticket reduce(ShardId m, float* data, std::int64_t count) override;
+  void control_broadcast(std::span<std::byte> message) override;
+  std::vector<std::byte> control_gather(std::span<const std::byte> message) override;
+  Counters counters() const override { return fabric_.counters(); }
+  void halt() noexcept override { fabric_.halt(); }
+  void abort(int exit_code) override;
+
+ private:
+  Ticket push(Collective collective, ShardId m, float* data, std::int64_t count);
+
+  Layout layout_;
+  FabricThread fabric_;
+};
+
+}  // namespace wsc::fabric

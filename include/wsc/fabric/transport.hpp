@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: wsc authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "wsc/fabric/layout.hpp"
+
+namespace wsc::fabric {
+
+enum class Collective {
+  broadcast,          ///< memoryx m → every csx, fp32
+  reduce,             ///< memoryx m: data += sum over the csx, fp32
+  control_broadcast,  ///< rank 0 → all ranks, bytes
+  control_gather,     ///< all ranks → rank 0, bytes
+};
+
+/// One collective call as one rank takes part in it.
+struct Message {
+  Collective collective = Collective::broadcast;
+  ShardId shard = {};             ///< none for control
+  std::byte* data = nullptr;      ///< what this rank gives or takes
+  std::int64_t bytes = 0;         ///< of `data`
+  std::byte* gathered = nullptr;  ///< control_gather on rank 0: room for the messages of all ranks
+};
+
+/// A collective that has been posted and not been found complete yet.
+class Pending {
+ public:
+  virtual ~Pending() = default;
+  /// Drives the transport a little; true once the collective is complete on this rank. Not called again after that.
+  virtual bool done() = 0;
+};
+
+/// What carries messages: MPI between processes, or memory between threads (loopback). All calls but the constructor's come from
+/// one thread, the fabric thread. The messages of one shard and direction are posted in the same order on all ranks that take part.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  /// First call. Throws SettingsError or SystemError.
+  virtual void open() = 0;
+  /// This rank; known once open() has returned.
+  virtual Rank rank() const = 0;
+  /// Starts a collective. `message.bytes` > 0 and below 2^31 elements.
+  virtual std::unique_ptr<Pending> post(const Message& message) = 0;
+  /// From now on nobody touches the buffers of messages that are still pending. Only abort() may follow.
+  virtual void halt() noexcept = 0;
+  /// Last call of an orderly end: nothing is pending.
+  virtual void close() = 0;
+  /// Ends the run on all ranks. Between processes it does not return.
+  virtual void abort(int exit_code) noexcept = 0;
+};
+
+}  // namespace wsc::fabric

@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: wsc authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "wsc/config/settings.hpp"
+#include "wsc/fabric/layout.hpp"
+#include "wsc/fabric/schedule.hpp"
+#include "wsc/graph/graph.hpp"
+
+namespace wsc::plan {
+
+enum class Purpose { train, evaluate };
+enum class Direction { forward, turn, backward };
+
+/// Everything a plan is made from, besides the graph.
+struct Request {
+  Purpose purpose = Purpose::train;
+  std::int64_t batch = 0;      ///< B: samples of the global batch
+  std::int64_t tokens = 0;     ///< T
+  fabric::Layout layout;
+  int threads = 1;             ///< of a csx
+  bool streamed = true;        ///< false on the null fabric: no weight window, no gradient buffers, no fabric buffers
+  std::int64_t memory = 0;     ///< budget of a csx in bytes; 0 = none
+  std::int64_t prefetch = -1;  ///< -1 = auto
+  std::int64_t waves = 0, leaves = 0;        ///< 0 = auto
+  std::int64_t micro_batch = 0;              ///< samples of a tile; 0 = auto
+  std::string recompute = "auto";
+  std::int64_t chunk_bytes = 4 << 20, messages_in_flight = 2;
+  std::int64_t prefetch_batches = 2;
+};
+
+/// Where an array begins, in fp32 elements of the arena; -1 = it does not exist.
+using Place = std::int64_t;
+
+/// How one stage runs. Places of its own tensors; a tensor that crosses stages or is kept lies in a wave array, the others in a
+/// tile's scratch.
+struct StagePlan {
+  std::int64_t tile_rows = 0;
+  bool recompute = false;
+  std::vector<bool> rerun;  ///< per op: runs again in backward, because backward needs its outputs and they were not kept
+};
+
+/// Where the value or gradient of a tensor lies.
+struct TensorPlan {
+  Place forward = -1;     ///< value while the producer's forward runs, and (if `wave`) until its last use
+  Place backward = -1;    ///< value in backward: the same place where it is a wave array, else rebuilt here
+  Place gradient = -1;
+  bool wave = false;           ///< value: one row per row of the wave; otherwise per row of the tile
+  bool gradient_wave = false;  ///< the same of the gradient: tensors that cross stages
+};
+
+/// One entry of the order of execution within a wave.
+struct PlannedVisit {
+  StageId stage;
+  Direction direction = Direction::forward;
+  fabric::Visit stream;  ///< gradient_is_last is set for the last wave
+};
+
+/// Bytes of a csx by purpose.
+struct CsxBytes {
+  std::int64_t activations = 0;       ///< arena: wave arrays
+  std::int64_t scratch = 0;           ///< arena: one tile of the running stage, and kernel workspace
+  std::int64_t weight_window = 0;
+  std::int64_t gradient_buffers = 0;
+  std::int64_t fabric_buffers = 0;
+  std::int64_t batches = 0;           ///< rows of the wave and batches read ahead
+  std::int64_t library = 0;           ///< program, MPI, GEMM scratch
+  std::int64_t total() const {
+    return activations + scratch + weight_window + gradient_buffers + fabric_buffers + batches + library;
+  }
+};
+
+/// All that is known before anything runs. Built on every rank from the same settings, without communication and without allocating
+/// what it describes.
+struct Plan {
+  Request request;
+  std::int64_t waves = 1, leaves = 1;
+  std::int64_t wave_rows = 0;  ///< rows of the largest part that a csx has in a wave
+  std::vector<StagePlan> stages;
+  std::vector<TensorPlan> tensors;
+  std::vector<std::vector<std::vector<bool>>> overwrites;  ///< [stage][op][input]: its backward writes the gradient first
+  std::int64_t arena_elements = 0;
+  Place workspace = 0;          ///< of the kernels, in the arena
+  std::int64_t workspace_elements = 0;
+  std::vector<PlannedVisit> visits;  ///< of one wave
+  std::vector<fabric::BlockSplit> blocks;
+  int prefetch = 1;
+  std::int64_t window_elements = 0, gradient_elements = 0;
+  CsxBytes bytes;
+  bool fits = true;
+
+  /// The stream of a whole pass: all waves, one after the other.
+  fabric::StreamSchedule schedule() const;
+};
+
+/// Chooses waves, tiles, recompute and prefetch for the budget (smaller tiles first, then recompute, then more waves) and places
+/// everything. Where nothing fits, the plan with the least memory, with fits = false. Throws SettingsError for contradictory requests.
+Plan make_plan(const Graph& graph, const Request& request);
+
+/// The request that settings make, for a batch of B samples of T tokens.
+Request request_from(const Settings& settings, Purpose purpose, std::int64_t batch, std::int64_t tokens, fabric::Layout layout, int threads,
+                     bool streamed);
+
+/// Samples [first, last) of the global batch.
+struct SampleRange {
+  std::int64_t first = 0, last = 0;
+  std::int64_t count() const { return last - first; }
+};
+/// Leaf k of R holds samples ⌊kB/R⌋ … ⌊(k+1)B/R⌋ − 1.
+SampleRange leaf_samples(std::int64_t batch, std::int64_t leaves, std::int64_t k);
+/// The leaves of wave w on csx i, as a range of leaf numbers: the wave's leaves are split in the same way over the csx.
+SampleRange csx_leaves(std::int64_t leaves, std::int64_t waves, int csx, std::int64_t wave, int i);
+
+}  // namespace wsc::plan

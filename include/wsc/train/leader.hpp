@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: wsc authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "wsc/base/clock.hpp"
+#include "wsc/checkpoint/run_lock.hpp"
+#include "wsc/checkpoint/run_state.hpp"
+#include "wsc/train/member.hpp"
+#include "wsc/train/metrics.hpp"
+
+namespace wsc::train {
+
+/// What rank 0 does besides its own role: it opens and closes passes, decides about gradients, keeps metrics and checkpoints.
+class Leader {
+ public:
+  Leader(Member& member, const Settings& settings, const Setup& setup, const RunData& data, checkpoint::RunLock& lock,
+         checkpoint::RunState state);
+
+  /// Trains until max_steps, a signal or the time limit.
+  ExitCode run();
+
+ private:
+  void step();
+  std::optional<std::string> decide(const std::vector<RankReport>& reports, StepMetrics& m);
+  void record(const std::vector<RankReport>& reports, StepMetrics& m, double seconds);
+  void print_step(const StepMetrics& m);
+  void evaluate();
+  void save();
+  std::optional<std::string> reason_to_stop() const;
+  PassOrder next(PassKind kind);
+
+  Member& member_;
+  const Settings& settings_;
+  const Setup& setup_;
+  const RunData& data_;
+  checkpoint::RunLock& lock_;
+  checkpoint::RunState state_;
+  CsvFile metrics_, eval_csv_;
+
+  std::optional<memoryx::UpdateDecision> undelivered_;  // about the last step, travels with the next opening
+  std::vector<RankReport> last_reports_;
+  std::int64_t saved_step_ = -1, evaluated_step_ = -1;
+  int stop_signal_ = 0;
+  Stopwatch run_watch_, log_watch_;
+  std::int64_t logged_tokens_ = 0, logged_samples_ = 0, run_samples_ = 0;
+  double rate_ = 0;  // smoothed samples per second
+  double moving_s_before_ = 0;
+  std::int64_t weight_bytes_before_ = 0, gradient_bytes_before_ = 0;
+};
+
+}  // namespace wsc::train

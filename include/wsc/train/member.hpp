@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: wsc authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "wsc/checkpoint/load.hpp"
+#include "wsc/checkpoint/save.hpp"
+#include "wsc/train/control.hpp"
+#include "wsc/train/roles.hpp"
+
+namespace wsc::train {
+
+/// The data sets of a run; none where the run does not use them.
+struct RunData {
+  std::optional<data::Dataset> train, evaluate;
+};
+
+/// One rank of the cluster: a memoryx role, a csx role, or (one process, null fabric) both. It obeys the orders of rank 0.
+class Member {
+ public:
+  Member(const Graph& graph, const Settings& settings, const Plans& plans, const Setup& setup, const RunData& data, Control control);
+
+  Control& control() { return control_; }
+  const Graph& graph() const { return graph_; }
+  memoryx::Shard* shard() { return memoryx_ ? &memoryx_->shard() : nullptr; }
+  CsxRole* csx() { return csx_ ? csx_.get() : nullptr; }
+  const std::vector<std::string>& state_names() const { return state_names_; }
+
+  /// Fresh weights from the seed.
+  void initialise(std::uint64_t seed);
+  /// All ranks: the shards write the checkpoint that rank 0 has created (`file` matters there only). Returns all checksums on rank 0.
+  std::vector<checkpoint::PieceChecksum> save(const checkpoint::SaveFile& file);
+  /// All ranks: the shards read their pieces of the checkpoint that rank 0 has chosen; rank 0 checks them against its checksums.
+  void load(const std::filesystem::path& path, checkpoint::What what);
+
+  /// Does its part of a step or evaluation and reports.
+  RankReport run(const PassOrder& order);
+
+ private:
+  const Graph& graph_;
+  const Plans& plans_;
+  Control control_;
+  std::vector<std::string> state_names_;
+  std::unique_ptr<MemoryxRole> memoryx_;
+  std::unique_ptr<CsxRole> csx_;
+};
+
+/// All ranks but 0: obeys orders until the run finishes.
+void obey(Member& member);
+
+/// Rank 0: one step or evaluation on all ranks; returns the reports in rank order.
+std::vector<RankReport> order_pass(Member& member, const PassOrder& order);
+
+}  // namespace wsc::train

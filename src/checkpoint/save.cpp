@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: wsc authors
+// SPDX-License-Identifier: Apache-2.0
+#include "wsc/checkpoint/save.hpp"
+
+#include <cstring>
+
+#include "format.hpp"
+#include "posix_file.hpp"
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "wsc/base/checksum.hpp"
+#include "wsc/checkpoint/directory.hpp"
+
+namespace wsc::checkpoint {
+namespace {
+
+/// Large arrays begin at pages, so that shards write whole ones.
+constexpr std::int64_t alignment_bytes = 4096;
+
+void make_folder(const std::filesystem::path& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error || ::access(path.c_str(), W_OK | X_OK) != 0) {
+    const std::string why = error ? error.message() : std::strerror(errno);
+    throw DataError("A checkpoint cannot be saved: " + path.string() + " cannot be written (" + why +
+                    "). Make it writable, or choose another runconfig.model_dir");
+  }
+}
+
+/// Everything but values; places for checksums and marker are there already, so that finishing the file does not make it grow.
+std::vector<std::int64_t> write_skeleton(const std::filesystem::path& path, const Graph& graph, const RunState& state) {
+  hdf5::File file = hdf5::File::create(path, {.checksummed_metadata = true, .alignment_bytes = alignment_bytes});
+  format::write_marker(file, false);
+  format::write_state(file, state, graph.parameters());
+  std::vector<std::int64_t> offsets;
+  for (const std::string& group : format::array_groups(state.state_names)) {
+    for (const Param& p : graph.params) {
+      hdf5::Dataset d = file.create_contiguous(format::dataset_name(group, p.name), hdf5::Type::f32, format::shape_of(p));
+      format::write_crc(d, 0);
+      offsets.push_back(d.offset_bytes());
+    }
+  }
+  file.close();
+  return offsets;
+}
+
+}  // namespace
+
+SaveFile create_partial(const std::filesystem::path& run_dir, const Graph& graph, const RunState& state) {
+  const std::filesystem::path where = folder(run_dir);
+  make_folder(where);
+  SaveFile file{file_path(run_dir, state.step).string() + format::partial_suffix, {}};
+  const std::uint64_t values = static_cast<std::uint64_t>(graph.parameters()) * sizeof(float) * (1 + state.state_names.size());
+  check_space(where, values);
+  try {
+    file.offsets = write_skeleton(file.path, graph, state);
+    reserve(file.path);
+  } catch (...) {
+    discard(file.path);
+    throw;
+  }
+  return file;
+}
+
+std::vector<PieceChecksum> write_pieces(const SaveFile& file, const Graph& graph, const std::vector<Piece>& pieces) {
+  const std::size_t parameters = graph.params.size();
+  std::vector<PieceChecksum> sums;
+  PosixFile out(file.path, O_WRONLY);
+  const auto write = [&](const Piece& piece, std::size_t array, std::span<const float> values) {
+    const Param& param = graph[piece.param];
+    WSC_EXPECT(static_cast<std::int64_t>(values.size()) == piece.end - piece.begin && piece.end <= param.elements());
+    if (values.empty()) return;
+    if (!format::all_finite(values)) {
+      throw NumericalError(file.path.string() + ": not saved, because " + (array == 0 ? "the weight" : "the optimizer state") + " of " +
+                           param.name + " has values that are not finite. Earlier checkpoints are intact");
+    }
+    Checksum sum;
+    sum.add(values.data(), values.size_bytes());
+    out.write_at(values.data(), values.size_bytes(),
+                 file.offsets.at(array * parameters + piece.param.index) + piece.begin * static_cast<std::int64_t>(sizeof(float)));
+    sums.push_back({static_cast<std::int32_t>(array), piece.param, piece.begin, piece.end, sum.value()});
+  };
+  for (const Piece& piece : pieces) {
+    write(piece, 0, piece.weight);
+    for (std::size_t s = 0; s < piece.states.size(); ++s) write(piece, 1 + s, piece.states[s]);
+  }
+  out.sync();
+  out.close();
+  return sums;
+}
+
+void discard(const std::filesystem::path& partial) noexcept {
+  std::error_code error;
+  std::filesystem::remove(partial, error);
+}
+
+}  // namespace wsc::checkpoint

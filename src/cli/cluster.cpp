@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: wsc authors
+// SPDX-License-Identifier: Apache-2.0
+#include "wsc/cli/cluster.hpp"
+
+#include <sched.h>
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <thread>
+
+#include "wsc/base/error.hpp"
+#include "wsc/base/log.hpp"
+#include "wsc/train/control.hpp"
+
+namespace wsc::cli {
+namespace {
+
+int cores_of_node() { return std::max(1u, std::thread::hardware_concurrency()); }
+
+int cores_allowed() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : cores_of_node();
+}
+
+std::string counts(std::int64_t memoryx, std::int64_t csx) { return std::to_string(memoryx) + " memoryx + " + std::to_string(csx) + " csx"; }
+
+fabric::Layout launched_layout(const ClusterSettings& c, const fabric::Launch& launch) {
+  const std::int64_t nodes = (launch.ranks + launch.local_ranks - 1) / launch.local_ranks;
+  std::int64_t memoryx = c.memoryx, csx = c.num_csx;
+  if (memoryx == 0) memoryx = csx > 0 ? launch.ranks - csx : std::min<std::int64_t>(nodes, launch.ranks - 1);
+  if (csx == 0) csx = launch.ranks - memoryx;
+  if (memoryx < 1 || csx < 1 || memoryx + csx != launch.ranks)
+    throw SettingsError("the launcher started " + std::to_string(launch.ranks) + " ranks, but " + counts(c.memoryx, c.num_csx) +
+                        " are asked for (cluster.memoryx, cluster.num_csx; 0 = auto). Start as many ranks as both together" +
+                        (c.memoryx > 0 && c.num_csx > 0 ? ": mpirun -np " + std::to_string(c.memoryx + c.num_csx) : std::string()) + ".");
+  return {static_cast<int>(memoryx), static_cast<int>(csx)};
+}
+
+int threads_of_csx(const ClusterSettings& c, const ClusterPlan& plan, const fabric::Launch& launch) {
+  if (c.threads > 0) return static_cast<int>(c.threads);
+  if (plan.fabric == "loopback") return 1;
+  if (const char* given = std::getenv("OMP_NUM_THREADS"); given && std::atoi(given) > 0) return std::atoi(given);
+  if (plan.fabric == "null") return cores_allowed();
+  const fabric::Layout& layout = plan.setup.layout;
+  const int csx_here = std::max(1, launch.local_ranks * layout.csx / layout.ranks());
+  return std::max(1, cores_of_node() / csx_here);
+}
+
+void report_binding(int threads) {
+  if (const int allowed = cores_allowed(); allowed < threads)
+    log::warning("This rank may use " + std::to_string(allowed) + " of the node's " + std::to_string(cores_of_node()) + " cores but has " +
+                 std::to_string(threads) + " threads: the launcher has bound it. Start with `mpirun --bind-to none`, or set cluster.threads=" +
+                 std::to_string(allowed) + ".");
+}
+
+/// Runs the body and, where it fails, says why and ends all ranks.
+ExitCode guarded(const Body& body, const train::Setup& setup, fabric::Channel& channel) {
+  const auto fail = [&](ExitCode code, const std::string& message) {
+    channel.halt();
+    if (!message.empty()) log::error(message);
+    channel.abort(static_cast<int>(code));
+  };
+  try {
+    return body(setup, &channel);
+  } catch (const train::AgreedStop& stop) {
+    return stop.code();  // every rank is here: MPI ends in good order
+  } catch (const fabric::RunAborted&) {
+    throw;
+  } catch (const Error& error) {
+    fail(error.code(), error.what());
+  } catch (const std::bad_alloc&) {
+    fail(ExitCode::system, "out of memory. Use more memoryx ranks, or set csx.memory (`wsc plan` shows what each role needs).");
+  } catch (const std::exception& error) {
+    fail(ExitCode::system, std::string("unexpected failure: ") + error.what());
+  }
+  return ExitCode::system;
+}
+
+class KokkosScope {
+ public:
+  explicit KokkosScope(int threads) {
+    setenv("OMP_PROC_BIND", "false", 0);  // several ranks of a node must not pin their threads to the same cores
+    Kokkos::initialize(Kokkos::InitializationSettings().set_num_threads(threads).set_disable_warnings(true));
+  }
+  ~KokkosScope() { Kokkos::finalize(); }
+  KokkosScope(const KokkosScope&) = delete;
+  KokkosScope& operator=(const KokkosScope&) = delete;
+};
+
+}  // namespace
+
+ClusterPlan plan_cluster(const Settings& settings, const fabric::Launch& launch) {
+  const ClusterSettings& c = settings.cluster;
+  ClusterPlan plan;
+  plan.fabric = c.fabric != "auto" ? c.fabric : launch.ranks > 1 ? "mpi" : "null";
+  if (plan.fabric == "mpi") {
+    if (launch.ranks < 2)
+      throw SettingsError("cluster.fabric=mpi needs a launcher: mpirun -np " + std::to_string(std::max<std::int64_t>(c.memoryx, 1) + std::max<std::int64_t>(c.num_csx, 1)) +
+                          " wsc train …");
+    plan.setup.layout = launched_layout(c, launch);
+  } else {
+    if (launch.ranks > 1)
+      throw SettingsError("cluster.fabric=" + plan.fabric + " is one process, but the launcher started " + std::to_string(launch.ranks) + " ranks.");
+    plan.setup.layout = {static_cast<int>(std::max<std::int64_t>(c.memoryx, 1)), static_cast<int>(std::max<std::int64_t>(c.num_csx, 1))};
+    if (plan.fabric == "null" && plan.setup.layout.ranks() > 2)
+      throw SettingsError(counts(c.memoryx, c.num_csx) + " ranks are asked for, but this is one process. Start it with mpirun -np " +
+                          std::to_string(plan.setup.layout.ranks()) + ", or try cluster.fabric=loopback.");
+  }
+  plan.setup.streamed = plan.fabric != "null";
+  plan.setup.threads = threads_of_csx(c, plan, launch);
+  return plan;
+}
+
+ExitCode run_cluster(const Settings& settings, const Body& body) {
+  const fabric::Launch launch = fabric::launch_from_environment();
+  const ClusterPlan plan = plan_cluster(settings, launch);
+  const fabric::ChannelSettings channel_settings{settings.cluster.chunk_bytes, static_cast<int>(settings.cluster.messages_in_flight)};
+  if (plan.fabric == "null") {
+    report_binding(plan.setup.threads);
+    const KokkosScope kokkos(plan.setup.threads);
+    return body(plan.setup, nullptr);
+  }
+  if (plan.fabric == "loopback") {
+    const KokkosScope kokkos(plan.setup.threads);
+    ExitCode code = ExitCode::ok;
+    fabric::run_loopback(plan.setup.layout, channel_settings, [&](fabric::Channel& channel) {
+      const ExitCode mine = body(plan.setup, &channel);
+      if (channel.rank().index == 0) code = mine;
+    });
+    return code;
+  }
+  // MPI is older than Kokkos and outlives it; the fabric thread ends MPI when the channel goes.
+  const auto channel = fabric::make_mpi_channel(plan.setup.layout, channel_settings);
+  const bool memoryx = plan.setup.layout.is_memoryx(channel->rank());
+  const int threads = memoryx ? 1 : plan.setup.threads;
+  if (!memoryx || plan.setup.layout.memoryx == 1) report_binding(threads);
+  const KokkosScope kokkos(threads);
+  return guarded(body, plan.setup, *channel);
+}
+
+}  // namespace wsc::cli

@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: wsc authors
+// SPDX-License-Identifier: Apache-2.0
+#include "wsc/csx/csx.hpp"
+
+#include <algorithm>
+
+#include "tile.hpp"
+#include "wsc/base/error.hpp"
+#include "wsc/kernels/ops.hpp"
+
+namespace wsc::csx {
+
+Csx::Csx(const Graph& graph, int csx) : graph_(graph), csx_(csx) {}
+
+void Csx::prepare(const plan::Plan& plan) {
+  rows_.reserve(plan.wave_rows);
+  if (static_cast<std::int64_t>(arena_.size()) >= plan.arena_elements) return;
+  arena_ = Buffer<float>();  // before the larger one, not beside it
+  arena_ = Buffer<float>(Kokkos::view_alloc(Kokkos::WithoutInitializing, "wsc::csx::arena"), static_cast<std::size_t>(plan.arena_elements));
+}
+
+void Csx::begin(const plan::Plan& plan, const PassNumbers& numbers) {
+  prepare(plan);
+  plan_ = &plan;
+  numbers_ = numbers;
+  sum_ = {};
+}
+
+std::vector<std::int64_t> Csx::samples(const plan::Plan& plan, int csx) {
+  std::vector<std::int64_t> all;
+  for (std::int64_t w = 0; w < plan.waves; ++w) {
+    const plan::SampleRange leaves = plan::csx_leaves(plan.leaves, plan.waves, plan.request.layout.csx, w, csx);
+    for (std::int64_t k = leaves.first; k < leaves.last; ++k) {
+      const plan::SampleRange leaf = plan::leaf_samples(plan.request.batch, plan.leaves, k);
+      for (std::int64_t s = leaf.first; s < leaf.last; ++s) all.push_back(s);
+    }
+  }
+  return all;
+}
+
+void Csx::load(const data::Batch& batch, std::int64_t wave) {
+  std::int64_t first = 0;
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t w = 0; w <= wave; ++w) {
+    const plan::SampleRange leaves = plan::csx_leaves(plan_->leaves, plan_->waves, plan_->request.layout.csx, w, csx_);
+    for (std::int64_t k = leaves.first; k < leaves.last; ++k) {
+      const std::int64_t samples = plan::leaf_samples(plan_->request.batch, plan_->leaves, k).count();
+      if (w < wave)
+        first += samples;
+      else
+        sizes.push_back(samples);
+    }
+  }
+  std::int64_t count = 0;
+  for (const std::int64_t n : sizes) count += n;
+  // The last batch of an evaluation may be short: what is missing counts as no rows.
+  const std::int64_t there = std::clamp<std::int64_t>(batch.samples - first, 0, count);
+  for (std::int64_t missing = count - there; missing > 0;) {
+    const std::int64_t cut = std::min(missing, sizes.back());
+    sizes.back() -= cut;
+    missing -= cut;
+    if (sizes.back() == 0) sizes.pop_back();
+  }
+  rows_.load(batch, first, there, sizes);
+}
+
+template <class Body>
+void Csx::for_each_tile(StageId stage, const Body& body) {
+  const std::int64_t tile_rows = plan_->stages[stage.index].tile_rows;
+  for (const RowRange& leaf : rows_.leaves())
+    for (std::int64_t r = leaf.first; r < leaf.last; r += tile_rows) body(RowRange{r, std::min(leaf.last, r + tile_rows)});
+}
+
+void Csx::visit(int index, const VisitBlocks& blocks) {
+  const plan::PlannedVisit& visit = plan_->visits[index];
+  const Stage& stage = graph_[visit.stage];
+  const plan::StagePlan& how = plan_->stages[visit.stage.index];
+  for_each_tile(visit.stage, [&](RowRange range) {
+    Tile tile(graph_, *plan_, visit, arena_.data(), rows_, range, blocks, numbers_);
+    if (visit.direction == plan::Direction::backward) {
+      tile.enter_backward();
+      if (how.recompute) forward_tile(tile, stage, &how.rerun);
+      backward_tile(tile, stage);
+    } else {
+      forward_tile(tile, stage, nullptr);
+      if (visit.direction == plan::Direction::turn) {
+        tile.enter_backward();
+        backward_tile(tile, stage);
+      }
+    }
+    last_tile_rows_ = range.count();
+  });
+  if (visit.stage == graph_.turn()) add_losses();
+}
+
+void Csx::forward_tile(Tile& tile, const Stage& stage, const std::vector<bool>* only) const {
+  for (std::size_t i = 0; i < stage.ops.size(); ++i)
+    if (!only || (*only)[i]) kernels::forward<float>(stage.ops[i], tile);
+}
+
+void Csx::backward_tile(Tile& tile, const Stage& stage) const {
+  for (std::size_t i = stage.ops.size(); i-- > 0;) {
+    tile.enter_op(i);
+    kernels::backward<float>(stage.ops[i], tile);
+  }
+}
+
+void Csx::add_losses() {
+  const auto losses = rows_.losses({0, rows_.count()});
+  const auto mask = rows_.loss_mask();
+  for (std::int64_t r = 0; r < rows_.count(); ++r) {
+    sum_.loss += losses(r);  // masked rows hold 0
+    sum_.valid_tokens += mask(r) != 0;
+  }
+}
+
+Matrix<const float> Csx::logits() const {
+  const auto& head = std::get<CrossEntropy>(graph_[graph_.turn()].ops.back());
+  const plan::TensorPlan& place = plan_->tensors[head.logits.index];
+  return Matrix<const float>(arena_.data() + place.forward, static_cast<std::size_t>(last_tile_rows_), static_cast<std::size_t>(head.vocab));
+}
+
+}  // namespace wsc::csx

@@ -1,0 +1,149 @@
+// SPDX-FileCopyrightText: wsc authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <string>
+
+#include "wsc/base/error.hpp"
+#include "wsc/base/view.hpp"
+#include "wsc/fabric/streams.hpp"
+
+namespace wsc::fabric {
+namespace {
+
+/// Zero in parallel: on a machine of many cores one thread would need as long for it as the stage for its GEMMs.
+void zero(const Exec& exec, float* data, std::int64_t count) {
+  constexpr std::int64_t piece = 16384;  // 64 KiB
+  Kokkos::parallel_for("wsc::fabric::zero_gradients", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, (count + piece - 1) / piece),
+                       [=](std::int64_t p) {
+                         const std::int64_t n = std::min(piece, count - p * piece);
+                         std::memset(data + p * piece, 0, static_cast<std::size_t>(n) * sizeof(float));
+                       });
+  exec.fence("wsc::fabric::zero_gradients");
+}
+
+void grow(Buffer<float>& buffer, std::int64_t elements, const std::string& label) {
+  if (static_cast<std::int64_t>(buffer.extent(0)) >= elements) return;
+  buffer = Buffer<float>();  // the old one goes before the new one comes
+  buffer = Buffer<float>(Kokkos::view_alloc(label, Kokkos::WithoutInitializing), static_cast<std::size_t>(elements));
+}
+
+class ChannelStreams final : public CsxStreams {
+ public:
+  explicit ChannelStreams(Channel& channel) : channel_(channel) { WSC_EXPECT(!channel.layout().is_memoryx(channel.rank())); }
+  ~ChannelStreams() override {
+    if (schedule_ != nullptr) channel_.halt();  // an exception ends the pass: the buffers go, so nothing may move any more
+  }
+
+  void begin(const StreamSchedule& schedule) override {
+    WSC_EXPECT(schedule_ == nullptr);
+    WSC_EXPECT(flaw(schedule, channel_.layout().memoryx).empty());
+    grow(window_, schedule.window_elements, "wsc::fabric::window");
+    grow(gradients_, schedule.gradient_elements, "wsc::fabric::gradients");
+    schedule_ = &schedule;
+    next_ = handed_out_ = 0;
+    exposed_wait_s_ = 0;
+  }
+
+  std::vector<const float*> wait(int visit) override;
+  std::vector<float*> gradients(int visit) override;
+  void send(int visit) override;
+  void finish() override;
+  double exposed_wait_s() const override { return exposed_wait_s_; }
+
+ private:
+  struct Leaving {
+    std::int64_t begin, end;  // elements of the gradient buffers
+    std::vector<Ticket> parts;
+  };
+
+  void receive(const Visit& visit);
+  void wait_for(const std::vector<Ticket>& tickets) {
+    for (const Ticket& t : tickets) exposed_wait_s_ += t.wait();
+  }
+  /// Waits until no gradient is on its way out of elements [begin, end).
+  void wait_until_left(std::int64_t begin, std::int64_t end);
+  const Visit& visit_at(int i) const { return schedule_->visits[static_cast<std::size_t>(i)]; }
+  const BlockSplit& split(BlockId b) const { return schedule_->blocks[static_cast<std::size_t>(b.index)]; }
+  int visit_count() const { return static_cast<int>(schedule_->visits.size()); }
+
+  Channel& channel_;
+  const StreamSchedule* schedule_ = nullptr;
+  Buffer<float> window_, gradients_;
+  std::deque<std::vector<Ticket>> arriving_;  // visits next_, next_ + 1, …
+  std::vector<Leaving> leaving_;
+  int next_ = 0;        // the next visit to wait for
+  int handed_out_ = 0;  // the visit whose gradient buffers may be handed out next
+  double exposed_wait_s_ = 0;
+};
+
+std::vector<const float*> ChannelStreams::wait(int visit) {
+  WSC_EXPECT(schedule_ != nullptr && visit == next_);
+  // The blocks of visit − 1 may go now, and that is all the room that visit + prefetch needs.
+  const int horizon = std::min(visit + schedule_->prefetch, visit_count() - 1);
+  for (int i = visit + static_cast<int>(arriving_.size()); i <= horizon; ++i) receive(visit_at(i));
+  wait_for(arriving_.front());
+  arriving_.pop_front();
+  ++next_;
+  std::vector<const float*> weights;
+  for (const std::int64_t offset : visit_at(visit).window_offsets) weights.push_back(window_.data() + offset);
+  return weights;
+}
+
+void ChannelStreams::receive(const Visit& visit) {
+  std::vector<Ticket>& tickets = arriving_.emplace_back();
+  for (std::size_t k = 0; k < visit.receives.size(); ++k) {
+    const BlockSplit& block = split(visit.receives[k]);
+    for (int m = 0; m < channel_.layout().memoryx; ++m) {
+      float* const part = window_.data() + visit.window_offsets[k] + block.bounds[m];
+      tickets.push_back(channel_.broadcast(ShardId(m), part, block.bounds[m + 1] - block.bounds[m]));
+    }
+  }
+}
+
+std::vector<float*> ChannelStreams::gradients(int visit) {
+  WSC_EXPECT(visit + 1 == next_ && visit >= handed_out_);
+  handed_out_ = visit + 1;
+  const Visit& v = visit_at(visit);
+  std::vector<float*> sums;
+  for (std::size_t k = 0; k < v.gradients.size(); ++k) {
+    const std::int64_t begin = v.gradient_offsets[k], count = split(v.gradients[k]).elements;
+    wait_until_left(begin, begin + count);
+    zero(Exec(), gradients_.data() + begin, count);
+    sums.push_back(gradients_.data() + begin);
+  }
+  return sums;
+}
+
+void ChannelStreams::wait_until_left(std::int64_t begin, std::int64_t end) {
+  for (const Leaving& l : leaving_) {
+    if (l.begin < end && begin < l.end) wait_for(l.parts);
+  }
+  std::erase_if(leaving_, [](const Leaving& l) { return std::all_of(l.parts.begin(), l.parts.end(), [](const Ticket& t) { return t.done(); }); });
+}
+
+void ChannelStreams::send(int visit) {
+  WSC_EXPECT(visit + 1 == next_ && (handed_out_ == next_ || visit_at(visit).gradients.empty()));
+  const Visit& v = visit_at(visit);
+  for (std::size_t k = 0; k < v.gradients.size(); ++k) {
+    const BlockSplit& block = split(v.gradients[k]);
+    Leaving& l = leaving_.emplace_back(Leaving{v.gradient_offsets[k], v.gradient_offsets[k] + block.elements, {}});
+    for (int m = 0; m < channel_.layout().memoryx; ++m) {
+      l.parts.push_back(channel_.reduce(ShardId(m), gradients_.data() + l.begin + block.bounds[m], block.bounds[m + 1] - block.bounds[m]));
+    }
+  }
+}
+
+void ChannelStreams::finish() {
+  WSC_EXPECT(schedule_ != nullptr && next_ == visit_count());
+  for (const Leaving& l : leaving_) wait_for(l.parts);
+  leaving_.clear();
+  schedule_ = nullptr;
+}
+
+}  // namespace
+
+std::unique_ptr<CsxStreams> make_channel_streams(Channel& channel) { return std::make_unique<ChannelStreams>(channel); }
+
+}  // namespace wsc::fabric

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: wsc authors
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "wsc/base/log.hpp"
+#include "wsc/fabric/board.hpp"
+#include "wsc/fabric/threaded_channel.hpp"
+
+namespace wsc::fabric {
+namespace {
+
+class LoopbackPending final : public Pending {
+ public:
+  LoopbackPending(Board& board, Rank rank, std::shared_ptr<Board::Meeting> meeting)
+      : board_(board), rank_(rank), meeting_(std::move(meeting)) {}
+  bool done() override { return board_.serve(rank_, *meeting_); }
+
+ private:
+  Board& board_;
+  Rank rank_;
+  std::shared_ptr<Board::Meeting> meeting_;
+};
+
+class LoopbackTransport final : public Transport {
+ public:
+  LoopbackTransport(Board& board, Rank rank) : board_(board), rank_(rank) {}
+
+  void open() override {}
+  Rank rank() const override { return rank_; }
+  std::unique_ptr<Pending> post(const Message& message) override {
+    const bool control = !message.shard.valid();
+    const int lane = control ? -1 : 2 * message.shard.index + (message.collective == Collective::reduce ? 1 : 0);
+    return std::make_unique<LoopbackPending>(board_, rank_, board_.join(rank_, message, next_[lane]++));
+  }
+  void halt() noexcept override { board_.stop(rank_); }
+  void close() override {}
+  void abort(int) noexcept override { board_.stop(rank_); }
+
+ private:
+  Board& board_;
+  Rank rank_;
+  std::map<int, std::int64_t> next_;  // per lane: position of the next message
+};
+
+/// Keeps the exception to rethrow: the first cause, else the first consequence.
+class FirstError {
+ public:
+  void add(std::exception_ptr error, bool consequence) {
+    const std::lock_guard lock(mutex_);
+    std::exception_ptr& place = consequence ? consequence_ : cause_;
+    if (!place) place = error;
+  }
+  void rethrow() const {
+    if (cause_) std::rethrow_exception(cause_);
+    if (consequence_) std::rethrow_exception(consequence_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::exception_ptr cause_, consequence_;
+};
+
+void run_rank(Board& board, const Layout& layout, const ChannelSettings& settings, Rank rank, const std::function<void(Channel&)>& body,
+              FirstError& first) {
+  log::set_rank(rank.index, layout.ranks());
+  ThreadedChannel channel(std::make_unique<LoopbackTransport>(board, rank), layout, settings);
+  try {
+    body(channel);
+    return;
+  } catch (const RunAborted&) {
+    first.add(std::current_exception(), true);
+  } catch (...) {
+    first.add(std::current_exception(), false);
+  }
+  channel.halt();
+}
+
+}  // namespace
+
+void run_loopback(const Layout& layout, const ChannelSettings& settings, const std::function<void(Channel&)>& body) {
+  Board board(layout);
+  FirstError first;
+  {
+    std::vector<std::jthread> ranks;
+    for (int r = 0; r < layout.ranks(); ++r) ranks.emplace_back([&, r] { run_rank(board, layout, settings, Rank(r), body, first); });
+  }
+  first.rethrow();
+}
+
+}  // namespace wsc::fabric

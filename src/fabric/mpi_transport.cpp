@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: wsc authors
+// SPDX-License-Identifier: Apache-2.0
+#include <utility>
+#include <mpi.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "wsc/base/error.hpp"
+#include "wsc/fabric/threaded_channel.hpp"
+
+namespace wsc::fabric {
+namespace {
+
+void check(int code, const char* call) {
+  if (code == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING] = "unknown error";
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  throw SystemError(std::string(call) + " failed: " + text +
+                    "; the network or another rank is in trouble (wsc doctor shows what each rank sees)");
+}
+
+/// Owns a communicator whose errors come back as return codes.
+class Communicator {
+ public:
+  Communicator() = default;
+  explicit Communicator(MPI_Comm comm) : comm_(comm) {
+    if (comm_ != MPI_COMM_NULL) check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  }
+  Communicator(Communicator&& other) noexcept : comm_(std::exchange(other.comm_, MPI_COMM_NULL)) {}
+  Communicator& operator=(Communicator&& other) noexcept {
+    std::swap(comm_, other.comm_);
+    return *this;
+  }
+  ~Communicator() = default;  // freed by release(): after an abort no MPI call may be made
+
+  void release() {
+    if (comm_ != MPI_COMM_NULL) check(MPI_Comm_free(&comm_), "MPI_Comm_free");
+  }
+  MPI_Comm get() const {
+    WSC_EXPECT(comm_ != MPI_COMM_NULL);
+    return comm_;
+  }
+
+ private:
+  MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+/// A request in flight. It stays where it is (MPI keeps no copy of the handle, nor do we) and is never freed early: MPI forbids that for
+/// collectives.
+class MpiPending final : public Pending {
+ public:
+  ~MpiPending() override { WSC_ASSERT(request == MPI_REQUEST_NULL); }
+  bool done() override {
+    int flag = 0;
+    check(MPI_Test(&request, &flag, MPI_STATUS_IGNORE), "MPI_Test");
+    return flag != 0;
+  }
+
+  MPI_Request request = MPI_REQUEST_NULL;
+};
+
+class MpiTransport final : public Transport {
+ public:
+  explicit MpiTransport(const Layout& layout) : layout_(layout) {}
+
+  void open() override {
+    int provided = MPI_THREAD_SINGLE;
+    check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
+    check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+    try {
+      if (provided < MPI_THREAD_FUNNELED) {
+        throw SystemError("this MPI library does not grant MPI_THREAD_FUNNELED, which wsc needs: build or load one with thread support");
+      }
+      make_communicators();
+    } catch (const SettingsError&) {
+      check(MPI_Finalize(), "MPI_Finalize");  // all ranks come here, so all can leave in order
+      throw;
+    }
+  }
+
+  Rank rank() const override { return rank_; }
+
+  std::unique_ptr<Pending> post(const Message& m) override {
+    auto pending = std::make_unique<MpiPending>();
+    switch (m.collective) {
+      case Collective::broadcast: broadcast(m, &pending->request); break;
+      case Collective::reduce: reduce(m, &pending->request); break;
+      case Collective::control_broadcast:
+        check(MPI_Ibcast(m.data, static_cast<int>(m.bytes), MPI_BYTE, 0, control_.get(), &pending->request), "MPI_Ibcast");
+        break;
+      case Collective::control_gather:
+        check(MPI_Igather(m.data, static_cast<int>(m.bytes), MPI_BYTE, m.gathered, static_cast<int>(m.bytes), MPI_BYTE, 0, control_.get(),
+                          &pending->request),
+              "MPI_Igather");
+        break;
+    }
+    return pending;
+  }
+
+  void halt() noexcept override {}  // nothing moves while the fabric thread makes no call
+
+  void close() override {
+    control_.release();
+    for (Communicator& c : down_) c.release();
+    for (Communicator& c : up_) c.release();
+    check(MPI_Finalize(), "MPI_Finalize");
+  }
+
+  void abort(int exit_code) noexcept override {
+    std::fflush(nullptr);
+    int initialized = 0, finalized = 0;
+    MPI_Initialized(&initialized);
+    MPI_Finalized(&finalized);
+    if (initialized && !finalized) MPI_Abort(MPI_COMM_WORLD, exit_code);
+    std::_Exit(exit_code);
+  }
+
+ private:
+  static int floats(const Message& m) { return static_cast<int>(m.bytes / static_cast<std::int64_t>(sizeof(float))); }
+
+  void broadcast(const Message& m, MPI_Request* request) {
+    check(MPI_Ibcast(m.data, floats(m), MPI_FLOAT, 0, down_[m.shard.index].get(), request), "MPI_Ibcast");
+  }
+
+  // The shard contributes its own sum in place, so what arrives is added to it.
+  void reduce(const Message& m, MPI_Request* request) {
+    const bool root = layout_.is_memoryx(rank_);
+    check(MPI_Ireduce(root ? MPI_IN_PLACE : m.data, root ? m.data : nullptr, floats(m), MPI_FLOAT, MPI_SUM, 0, up_[m.shard.index].get(),
+                      request),
+          "MPI_Ireduce");
+  }
+
+  void make_communicators() {
+    int rank = 0, ranks = 0;
+    check(MPI_Comm_rank(MPI_COMM_WORLD, &rank), "MPI_Comm_rank");
+    check(MPI_Comm_size(MPI_COMM_WORLD, &ranks), "MPI_Comm_size");
+    if (ranks != layout_.ranks()) {
+      throw SettingsError("cluster.memoryx=" + std::to_string(layout_.memoryx) + " and cluster.num_csx=" + std::to_string(layout_.csx) +
+                          " need " + std::to_string(layout_.ranks()) + " ranks, but the launcher started " + std::to_string(ranks) +
+                          ": start as many ranks, or change the two settings");
+    }
+    rank_ = Rank(rank);
+    MPI_Comm all = MPI_COMM_NULL;
+    check(MPI_Comm_dup(MPI_COMM_WORLD, &all), "MPI_Comm_dup");
+    control_ = Communicator(all);
+    for (int m = 0; m < layout_.memoryx; ++m) {
+      down_.push_back(shard_communicator(ShardId(m)));
+      up_.push_back(shard_communicator(ShardId(m)));
+    }
+  }
+
+  /// Memoryx m as rank 0, then every csx; none on the other memoryx ranks.
+  Communicator shard_communicator(ShardId m) const {
+    const bool member = !layout_.is_memoryx(rank_) || layout_.shard(rank_) == m;
+    MPI_Comm comm = MPI_COMM_NULL;
+    check(MPI_Comm_split(control_.get(), member ? 0 : MPI_UNDEFINED, rank_.index, &comm), "MPI_Comm_split");
+    return Communicator(comm);
+  }
+
+  Layout layout_;
+  Rank rank_;
+  Communicator control_;
+  std::vector<Communicator> down_, up_;  // per shard: broadcasts, reductions
+};
+
+}  // namespace
+
+std::unique_ptr<Channel> make_mpi_channel(const Layout& layout, const ChannelSettings& settings) {
+  return std::make_unique<ThreadedChannel>(std::make_unique<MpiTransport>(layout), layout, settings);
+}
+
+}  // namespace wsc::fabric

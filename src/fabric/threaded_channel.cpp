@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: wsc authors
+// SPDX-License-Identifier: Apache-2.0
+#include "wsc/fabric/threaded_channel.hpp"
+
+#include <climits>
+
+#include "wsc/base/error.hpp"
+
+namespace wsc::fabric {
+
+ThreadedChannel::ThreadedChannel(std::unique_ptr<Transport> transport, const Layout& layout, const ChannelSettings& settings)
+    : layout_(layout), fabric_(std::move(transport), layout, settings) {}
+
+Ticket ThreadedChannel::broadcast(ShardId m, float* data, std::int64_t count) { return push(Collective::broadcast, m, data, count); }
+
+Ticket ThreadedChannel::reduce(ShardId m, float* data, std::int64_t count) { return push(Collective::reduce, m, data, count); }
+
+Ticket ThreadedChannel::push(Collective collective, ShardId m, float* data, std::int64_t count) {
+  WSC_EXPECT(m.index >= 0 && m.index < layout_.memoryx && count >= 0);
+  WSC_EXPECT(!layout_.is_memoryx(rank()) || layout_.shard(rank()) == m);  // a memoryx rank takes part in its own shard's transfers only
+  if (count == 0) return Ticket();                                        // all ranks know the count, so nobody posts
+  return fabric_.push({.collective = collective,
+                       .shard = m,
+                       .data = reinterpret_cast<std::byte*>(data),
+                       .bytes = count * static_cast<std::int64_t>(sizeof(float))});
+}
+
+void ThreadedChannel::control_broadcast(std::span<std::byte> message) {
+  WSC_EXPECT(message.size() <= INT_MAX);
+  if (message.empty()) return;
+  fabric_.push({.collective = Collective::control_broadcast, .data = message.data(), .bytes = static_cast<std::int64_t>(message.size())})
+      .wait();
+}
+
+std::vector<std::byte> ThreadedChannel::control_gather(std::span<const std::byte> message) {
+  WSC_EXPECT(message.size() <= INT_MAX);
+  if (message.empty()) return {};
+  std::vector<std::byte> mine(message.begin(), message.end()), all;
+  if (rank().index == 0) all.resize(mine.size() * static_cast<std::size_t>(layout_.ranks()));
+  fabric_
+      .push({.collective = Collective::control_gather,
+             .data = mine.data(),
+             .bytes = static_cast<std::int64_t>(mine.size()),
+             .gathered = all.data()})
+      .wait();
+  return all;
+}
+
+void ThreadedChannel::abort(int exit_code) {
+  fabric_.abort(exit_code);
+  throw Error(static_cast<ExitCode>(exit_code),
+              "rank " + std::to_string(rank().index) + " has aborted the run with exit code " + std::to_string(exit_code));
+}
+
+}  // namespace wsc::fabric

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: wsc authors
+// SPDX-License-Identifier: Apache-2.0
+#include "block_part.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "wsc/base/error.hpp"
+#include "wsc/base/random.hpp"
+#include "wsc/kernels/elementwise.hpp"
+#include "wsc/kernels/loops.hpp"
+
+namespace wsc::memoryx {
+
+static_assert(Kokkos::SpaceAccessibility<Exec, Kokkos::HostSpace>::accessible, "shards live in host memory, and kernels update them there");
+
+ZeroArray::ZeroArray(std::int64_t elements) {
+  if (elements == 0) return;
+  constexpr std::size_t alignment = 64;
+  memory_.reset(std::calloc(static_cast<std::size_t>(elements) * sizeof(float) + alignment, 1));
+  if (!memory_)
+    throw SystemError("memoryx: no memory for another " + std::to_string(elements * sizeof(float)) +
+                      " bytes of weights and optimizer state. Use more memoryx ranks (cluster.memoryx) on more nodes.");
+  const auto address = reinterpret_cast<std::uintptr_t>(memory_.get());
+  data_ = reinterpret_cast<float*>((address + alignment - 1) / alignment * alignment);
+}
+
+BlockPart::BlockPart(const Graph& graph, BlockId block, std::int64_t begin, std::int64_t end, std::size_t states)
+    : graph_(&graph), begin_(begin), end_(end), updated_(end), weight_(end - begin), gradient_(end - begin) {
+  for (std::size_t i = 0; i < states; ++i) states_.emplace_back(end - begin);
+  std::int64_t rows = 0;
+  for (const WeightId w : graph[block].weights)
+    for (const ParamId id : graph[w].params) {
+      const Param& param = graph[id];
+      const std::int64_t offset = graph.offset(id);
+      const Piece piece{id, std::max(begin, offset), std::min(end, offset + param.elements()), std::max(begin, offset) - offset};
+      if (piece.begin >= piece.end) continue;
+      const std::int64_t elements = piece.end - piece.begin, columns = param.is_vector ? elements : param.columns;
+      WSC_EXPECT(param.is_vector || (piece.first % columns == 0 && elements % columns == 0));  // cut between rows
+      pieces_.push_back(piece);
+      row_ranges_.push_back({rows, elements / columns, columns, piece.begin});
+      rows += elements / columns;
+      if (!runs_.empty() && runs_.back().end == piece.begin && runs_.back().decays == param.decays)
+        runs_.back().end = piece.end;
+      else
+        runs_.push_back({piece.begin, piece.end, param.decays});
+    }
+}
+
+void BlockPart::initialise(const Exec& exec, std::uint64_t seed) {
+  WSC_EXPECT(updated_ == end_);
+  for (const Piece& piece : pieces_) {
+    const Param& param = (*graph_)[piece.param];
+    const std::int64_t elements = piece.end - piece.begin;
+    float* const out = weight(piece.begin);
+    if (param.init.kind != Init::Kind::truncated_normal) {
+      kernels::fill(exec, Vector<float>(out, elements), param.init.kind == Init::Kind::ones ? 1.0f : 0.0f);
+      continue;
+    }
+    const RandomKey key(seed, "init", param.name, 0);
+    const double standard_deviation = param.init.standard_deviation;
+    const std::int64_t first = piece.first;
+    kernels::for_chunks("wsc::memoryx::initialise", exec, elements, [=](std::int64_t from, std::int64_t to) {
+      for (std::int64_t i = from; i < to; ++i) out[i] = static_cast<float>(standard_deviation * key.truncated_normal(0, first + i));
+    });
+  }
+  exec.fence("wsc::memoryx::initialise");
+}
+
+void BlockPart::update(const Exec& exec, const optimizer::UpdateRule& rule, const UpdateDecision& decision, std::int64_t end) {
+  if (end <= updated_) return;
+  if (decision.skip) {
+    kernels::fill(exec, Vector<float>(gradient(updated_), end - updated_), 0.0f);
+  } else {
+    std::vector<float*> states(states_.size());
+    for (const Run& run : runs_) {
+      const std::int64_t from = std::max(run.begin, updated_), to = std::min(run.end, end);
+      if (from >= to) continue;
+      for (std::size_t i = 0; i < states.size(); ++i) states[i] = state(i, from);
+      const optimizer::UpdateParams params{.learning_rate = decision.learning_rate,
+                                           .gradient_factor = decision.gradient_factor,
+                                           .clip_value = decision.clip_value,
+                                           .step = decision.optimizer_step,
+                                           .decays = run.decays};
+      optimizer::apply(exec, rule, params, to - from, weight(from), gradient(from), states);
+    }
+  }
+  exec.fence("wsc::memoryx::update");  // the caller hands the weights to the fabric
+  updated_ = end;
+}
+
+double BlockPart::squared_norm(const Exec& exec, std::vector<double>& row_sums, ParamId& bad) const {
+  if (pieces_.empty()) return 0;
+  const std::int64_t rows = row_ranges_.back().first_row + row_ranges_.back().rows;
+  if (static_cast<std::int64_t>(row_sums.size()) < rows) row_sums.resize(rows);
+  double* const sums = row_sums.data();
+  kernels::for_rows("wsc::memoryx::squared_norm", exec, rows, [=, this](std::int64_t row) {
+    std::size_t i = 0;  // a block has a dozen pieces at most
+    while (row >= row_ranges_[i].first_row + row_ranges_[i].rows) ++i;
+    const RowRange& r = row_ranges_[i];
+    const float* const g = gradient(r.begin + (row - r.first_row) * r.columns);
+    sums[row] = kernels::sum_of<double>(r.columns, [g](std::int64_t c) { return double{g[c]} * double{g[c]}; });
+  });
+  exec.fence("wsc::memoryx::squared_norm");
+
+  double total = 0;
+  for (std::size_t i = 0; i < row_ranges_.size(); ++i) {
+    const double before = total;
+    for (std::int64_t r = 0; r < row_ranges_[i].rows; ++r) total += sums[row_ranges_[i].first_row + r];
+    // The square of a float never overflows a double: the sum is not finite if and only if a gradient is not.
+    if (std::isfinite(before) && !std::isfinite(total)) bad = pieces_[i].param;
+  }
+  return total;
+}
+
+}  // namespace wsc::memoryx

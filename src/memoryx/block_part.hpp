@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: wsc authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "wsc/graph/graph.hpp"
+#include "wsc/memoryx/shard.hpp"
+#include "wsc/optimizer/update_rule.hpp"
+
+namespace wsc::memoryx {
+
+/// Zeros, 64-byte aligned. Pages are not touched before their first use, so an evaluation pays for no gradients and states.
+class ZeroArray {
+ public:
+  ZeroArray() = default;
+  explicit ZeroArray(std::int64_t elements);
+  float* data() const { return data_; }
+
+ private:
+  struct Free {
+    void operator()(void* p) const { std::free(p); }
+  };
+  std::unique_ptr<void, Free> memory_;
+  float* data_ = nullptr;
+};
+
+/// Elements [begin, end) of a block, as one shard owns them: weights, gradient sums, states. Positions count elements of the block.
+class BlockPart {
+ public:
+  /// Elements [begin, end) of the block: what this part owns of a parameter. Never empty.
+  struct Piece {
+    ParamId param;
+    std::int64_t begin, end;
+    std::int64_t first;  ///< index within the parameter of element `begin`
+  };
+
+  BlockPart(const Graph& graph, BlockId block, std::int64_t begin, std::int64_t end, std::size_t states);
+
+  std::int64_t begin() const { return begin_; }
+  std::int64_t end() const { return end_; }
+  const std::vector<Piece>& pieces() const { return pieces_; }  ///< in the order of their places
+  float* weight(std::int64_t position) const { return weight_.data() + (position - begin_); }
+  float* gradient(std::int64_t position) const { return gradient_.data() + (position - begin_); }
+  float* state(std::size_t i, std::int64_t position) const { return states_[i].data() + (position - begin_); }
+
+  void initialise(const Exec& exec, std::uint64_t seed);
+
+  /// Makes this decision pending for the whole part. Nothing may be pending.
+  void decide() { updated_ = begin_; }
+  /// Carries out what is pending up to `end`.
+  void update(const Exec& exec, const optimizer::UpdateRule& rule, const UpdateDecision& decision, std::int64_t end);
+
+  /// Σ g² in double: pieces of a matrix row by row, vectors as one row each, rows added in order. `row_sums` is scratch. Sets `bad` to
+  /// the first parameter with a gradient that is not finite, if there is one.
+  double squared_norm(const Exec& exec, std::vector<double>& row_sums, ParamId& bad) const;
+
+ private:
+  /// Rows of one length, one after the other.
+  struct RowRange {
+    std::int64_t first_row, rows, columns;  ///< first_row counts over the whole part
+    std::int64_t begin;                     ///< element of the block
+  };
+  /// Elements side by side that are updated alike.
+  struct Run {
+    std::int64_t begin, end;
+    bool decays;
+  };
+
+  const Graph* graph_;
+  std::int64_t begin_, end_;
+  std::int64_t updated_;  ///< an update is pending for [updated_, end_)
+  std::vector<Piece> pieces_;
+  std::vector<RowRange> row_ranges_;  ///< one per piece
+  std::vector<Run> runs_;
+  ZeroArray weight_, gradient_;
+  std::vector<ZeroArray> states_;
+};
+
+}  // namespace wsc::memoryx

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: wsc authors
+// SPDX-License-Identifier: Apache-2.0
+#include "wsc/memoryx/shard.hpp"
+
+#include <algorithm>
+
+#include "block_part.hpp"
+
+#include "wsc/base/error.hpp"
+
+namespace wsc::memoryx {
+
+struct Shard::Impl {
+  const Graph& graph;
+  optimizer::UpdateRule rule;
+  std::vector<std::string> state_names;
+  std::vector<BlockPart> parts;  // one per block
+  UpdateDecision decision;       // what is pending, where something is
+  Exec exec;
+
+  std::vector<double> squared_norms;  // of the gradients that this pass completed, one per block
+  std::vector<ParamId> bad;           // their first parameters that were not finite, one per block
+  bool norm_taken = false;            // the next gradient opens a new pass
+  std::vector<double> row_sums;       // scratch
+
+  BlockPart& part(BlockId block) { return parts.at(block.index); }
+  void update(BlockPart& part, std::int64_t end) { part.update(exec, rule, decision, end); }
+};
+
+Shard::Shard(const Graph& graph, const std::vector<fabric::BlockSplit>& blocks, fabric::ShardId id, const OptimizerSettings& optimizer) {
+  WSC_EXPECT(blocks.size() == graph.blocks.size());
+  const optimizer::UpdateRule rule = optimizer::update_rule(optimizer);
+  impl_.reset(new Impl{.graph = graph,
+                       .rule = rule,
+                       .state_names = optimizer::state_names(rule),
+                       .parts = {},
+                       .decision = {},
+                       .exec = Exec(),
+                       .squared_norms = std::vector<double>(blocks.size()),
+                       .bad = std::vector<ParamId>(blocks.size()),
+                       .row_sums = {}});
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    const std::vector<std::int64_t>& bounds = blocks[b].bounds;
+    WSC_EXPECT(blocks[b].elements == graph.blocks[b].elements);
+    impl_->parts.emplace_back(graph, BlockId(b), bounds.at(id.index), bounds.at(id.index + 1), impl_->state_names.size());
+  }
+}
+
+Shard::~Shard() = default;
+
+void Shard::initialise(std::uint64_t seed) {
+  for (BlockPart& part : impl_->parts) part.initialise(impl_->exec, seed);
+}
+
+float* Shard::on_send(BlockId block, std::int64_t begin, std::int64_t end) {
+  BlockPart& part = impl_->part(block);
+  WSC_EXPECT(part.begin() <= begin && begin <= end && end <= part.end());
+  impl_->update(part, end);
+  return part.weight(begin);
+}
+
+float* Shard::gradient(BlockId block) {
+  BlockPart& part = impl_->part(block);
+  impl_->update(part, part.end());  // sums of the next step must not be added to those that wait for their update
+  return part.gradient(part.begin());
+}
+
+void Shard::on_gradient(BlockId block, bool last) {
+  if (!last) return;
+  if (impl_->norm_taken) {
+    std::fill(impl_->bad.begin(), impl_->bad.end(), ParamId());
+    impl_->norm_taken = false;
+  }
+  ParamId& bad = impl_->bad.at(block.index) = ParamId();
+  impl_->squared_norms.at(block.index) = impl_->part(block).squared_norm(impl_->exec, impl_->row_sums, bad);
+}
+
+double Shard::take_squared_norm() {
+  double total = 0;
+  for (double& norm : impl_->squared_norms) {
+    total += norm;
+    norm = 0;
+  }
+  impl_->norm_taken = true;
+  return total;
+}
+
+std::string Shard::non_finite_parameter() const {
+  ParamId first;
+  for (const ParamId id : impl_->bad)
+    if (id.valid() && (!first.valid() || id < first)) first = id;
+  return first.valid() ? impl_->graph[first].name : "";
+}
+
+void Shard::decide(const UpdateDecision& decision) {
+  WSC_EXPECT(decision.skip || decision.optimizer_step >= 1);
+  apply_pending();
+  impl_->decision = decision;
+  for (BlockPart& part : impl_->parts) part.decide();
+}
+
+void Shard::apply_pending() {
+  for (BlockPart& part : impl_->parts) impl_->update(part, part.end());
+}
+
+const std::vector<std::string>& Shard::state_names() const { return impl_->state_names; }
+
+std::vector<Shard::Piece> Shard::pieces() {
+  apply_pending();
+  std::vector<Piece> out;
+  for (const BlockPart& part : impl_->parts)
+    for (const BlockPart::Piece& p : part.pieces()) {
+      const std::int64_t n = p.end - p.begin;
+      Piece piece{p.param, p.first, p.first + n, {part.weight(p.begin), static_cast<std::size_t>(n)}, {}};
+      for (std::size_t i = 0; i < impl_->state_names.size(); ++i) piece.states.emplace_back(part.state(i, p.begin), n);
+      out.push_back(std::move(piece));
+    }
+  std::sort(out.begin(), out.end(), [](const Piece& a, const Piece& b) { return a.param < b.param; });
+  return out;
+}
+
+Shard::Bytes Shard::bytes() const {
+  std::int64_t elements = 0;
+  for (const BlockPart& part : impl_->parts) elements += part.end() - part.begin();
+  const std::int64_t array = elements * static_cast<std::int64_t>(sizeof(float));
+  return {array, array, array * static_cast<std::int64_t>(impl_->state_names.size())};
+}
+
+}  // namespace wsc::memoryx

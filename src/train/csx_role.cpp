@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: wsc authors
+// SPDX-License-Identifier: Apache-2.0
+#include "wsc/base/error.hpp"
+#include "wsc/train/roles.hpp"
+#include "wsc/train/step.hpp"
+
+namespace wsc::train {
+
+CsxRole::CsxRole(const Graph& graph, const Settings& settings, const Plans& plans, int csx, std::unique_ptr<fabric::CsxStreams> streams,
+                 CsxData data)
+    : settings_(settings), plans_(plans), index_(csx), csx_(graph, csx), streams_(std::move(streams)), data_(data) {
+  for (const auto& [batch, pass] : plans_.all_train()) csx_.prepare(pass.plan);
+}
+
+void CsxRole::start_reading(std::int64_t step, std::int64_t position) {
+  next_position_ = position;
+  const InputSettings& input = settings_.train_input;
+  train_reader_.emplace(*data_.train, data::Sampler(data_.train->size(), input.shuffle, input.shuffle_seed),
+                        [this](std::int64_t s) { return part_of_step(s); }, step, input.prefetch_batches);
+}
+
+/// Called by the reader thread, steps in order.
+std::optional<data::BatchPart> CsxRole::part_of_step(std::int64_t step) {
+  if (step >= settings_.runconfig.max_steps) return std::nullopt;
+  const std::int64_t batch = settings_.batch_size(step);
+  data::BatchPart part{next_position_, csx::Csx::samples(plans_.train(batch).plan, index_)};
+  next_position_ += batch;
+  return part;
+}
+
+void CsxRole::step(const PassOrder& order) {
+  const PlannedPass& pass = plans_.train(order.batch);
+  const std::optional<data::Batch> batch = train_reader_->next();
+  WSC_ASSERT(batch && batch->step == order.step);
+  const csx::PassNumbers numbers{.gradient_scale = 1.0 / (static_cast<double>(order.batch) * pass.plan.request.tokens),
+                                 .training = true,
+                                 .seed = static_cast<std::uint64_t>(settings_.runconfig.seed),
+                                 .step = static_cast<std::uint64_t>(order.step)};
+  losses_ = csx_pass(csx_, pass, numbers, *batch, *streams_);
+}
+
+void CsxRole::start_evaluation(std::int64_t first) {
+  const std::int64_t batch_size = plans_.evaluate().plan.request.batch, samples = data_.evaluate->size();
+  const auto part = [this, batch_size, samples](std::int64_t batch) -> std::optional<data::BatchPart> {
+    if (batch * batch_size >= samples) return std::nullopt;
+    data::BatchPart part{batch * batch_size, {}};
+    for (const std::int64_t s : csx::Csx::samples(plans_.evaluate().plan, index_))
+      if (part.first_position + s < samples) part.global_index.push_back(s);  // the last batch may be short
+    return part;
+  };
+  eval_reader_.emplace(*data_.evaluate, data::Sampler(samples, false, 0), part, first, settings_.eval_input.prefetch_batches);
+}
+
+void CsxRole::evaluate(const PassOrder& order) {
+  if (order.eval_batch == 0 || !eval_reader_) start_evaluation(order.eval_batch);
+  const std::optional<data::Batch> batch = eval_reader_->next();
+  WSC_ASSERT(batch && batch->step == order.eval_batch);
+  losses_ = csx_pass(csx_, plans_.evaluate(), {.training = false}, *batch, *streams_);
+}
+
+void CsxRole::report(RankReport& report) const {
+  report.loss = losses_.loss;
+  report.valid_tokens = losses_.valid_tokens;
+  report.exposed_wait_s = streams_->exposed_wait_s();
+  report.arena_bytes = csx_.arena_bytes();
+}
+
+}  // namespace wsc::train

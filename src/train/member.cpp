@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: wsc authors
+// SPDX-License-Identifier: Apache-2.0
+#include "wsc/train/member.hpp"
+
+#include <sys/resource.h>
+
+#include "wsc/base/clock.hpp"
+#include "wsc/base/error.hpp"
+#include "wsc/optimizer/update_rule.hpp"
+#include "wsc/plan/split.hpp"
+#include "wsc/train/stop.hpp"
+
+namespace wsc::train {
+namespace {
+
+std::int64_t resident_peak_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
+}
+
+}  // namespace
+
+Member::Member(const Graph& graph, const Settings& settings, const Plans& plans, const Setup& setup, const RunData& data, Control control)
+    : graph_(graph),
+      plans_(plans),
+      control_(control),
+      state_names_(optimizer::state_names(optimizer::update_rule(settings.optimizer))) {
+  fabric::Channel* channel = control_.channel();
+  const fabric::Rank rank = channel ? channel->rank() : fabric::Rank(0);
+  const CsxData sets{data.train ? &*data.train : nullptr, data.evaluate ? &*data.evaluate : nullptr};
+  if (!channel || setup.layout.is_memoryx(rank))
+    memoryx_ = std::make_unique<MemoryxRole>(graph, plan::split_blocks(graph, setup.layout.memoryx), settings.optimizer, channel,
+                                             fabric::ShardId(rank.index));
+  if (!channel)
+    csx_ = std::make_unique<CsxRole>(graph, settings, plans, 0, fabric::make_null_streams(memoryx_->shard()), sets);
+  else if (!setup.layout.is_memoryx(rank))
+    csx_ = std::make_unique<CsxRole>(graph, settings, plans, setup.layout.csx_of(rank).index, fabric::make_channel_streams(*channel), sets);
+}
+
+void Member::initialise(std::uint64_t seed) {
+  if (memoryx_) memoryx_->shard().initialise(seed);
+}
+
+std::vector<checkpoint::PieceChecksum> Member::save(const checkpoint::SaveFile& leaders) {
+  checkpoint::SaveFile file{control_.from_leader(leaders.path.string()), leaders.offsets};
+  control_.from_leader(file.offsets);
+  std::vector<checkpoint::PieceChecksum> mine;
+  control_.agree([&] {
+    if (!memoryx_) return;
+    memoryx_->shard().apply_pending();
+    mine = checkpoint::write_pieces(file, graph_, memoryx_->shard().pieces());
+  });
+  return control_.lists_to_leader(mine);
+}
+
+void Member::load(const std::filesystem::path& leaders, checkpoint::What what) {
+  const std::filesystem::path path = control_.from_leader(leaders.string());
+  std::vector<checkpoint::PieceChecksum> mine;
+  control_.agree([&] {
+    if (!memoryx_) return;
+    auto pieces = memoryx_->shard().pieces();
+    mine = checkpoint::load_pieces(path, graph_, state_names_, pieces, what);
+  });
+  const auto all = control_.lists_to_leader(mine);
+  control_.agree([&] {
+    if (control_.leads()) checkpoint::check_loaded(path, graph_, all);
+  });
+}
+
+RankReport Member::run(const PassOrder& order) {
+  const Stopwatch watch;
+  if (memoryx_) memoryx_->decide(order);
+  const bool training = order.kind == PassKind::step;
+  if (memoryx_) memoryx_->serve(training ? plans_.train(order.batch) : plans_.evaluate());
+  if (csx_) training ? csx_->step(order) : csx_->evaluate(order);
+
+  RankReport report;
+  if (memoryx_) memoryx_->report(report);
+  if (csx_) csx_->report(report);
+  report.busy_s = watch.seconds();
+  report.stop_requested = stop_signal();
+  if (control_.channel()) report.counters = control_.channel()->counters();
+  report.resident_peak_bytes = resident_peak_bytes();
+  return report;
+}
+
+void obey(Member& member) {
+  for (;;) {
+    const PassOrder order = member.control().from_leader(PassOrder{});
+    switch (order.kind) {
+      case PassKind::step:
+      case PassKind::evaluate:
+        member.control().to_leader(member.run(order));
+        break;
+      case PassKind::save:
+        if (member.shard() && order.decides) member.shard()->decide(order.decision);
+        member.save({});
+        break;
+      case PassKind::finish:
+        return;
+    }
+  }
+}
+
+std::vector<RankReport> order_pass(Member& member, const PassOrder& order) {
+  member.control().from_leader(order);
+  return member.control().to_leader(member.run(order));
+}
+
+}  // namespace wsc::train

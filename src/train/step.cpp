@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: wsc authors
+// SPDX-License-Identifier: Apache-2.0
+#include "wsc/train/step.hpp"
+
+// The table of contents of a training step. Numbers: phases of the step in docs/architecture.md. Each pass stands between two
+// agreements of all ranks: its opening says what comes and how pending updates are made, its closing gathers losses and norms (8, 9).
+namespace wsc::train {
+
+csx::LossSum csx_pass(csx::Csx& csx, const PlannedPass& pass, const csx::PassNumbers& numbers, const data::Batch& batch,
+                      fabric::CsxStreams& streams) {
+  streams.begin(pass.schedule);
+  csx.begin(pass.plan, numbers);
+  const int visits = static_cast<int>(pass.plan.visits.size());
+  for (int wave = 0; wave < pass.plan.waves; ++wave) {
+    csx.load(batch, wave);                                                       // 1    rows of this csx in this wave
+    for (int v = 0; v < visits; ++v) {                                           //      forward stages, the turn, backward stages
+      const int i = wave * visits + v;
+      csx.visit(v, {.weights = streams.wait(i), .gradients = streams.gradients(i)});  // 2–6  all tiles of one stage
+      streams.send(i);                                                           // 7    its gradients leave
+    }
+  }
+  streams.finish();
+  return csx.result();
+}
+
+void memoryx_pass(fabric::Channel& channel, fabric::ShardId id, fabric::ShardHandler& shard, const PlannedPass& pass) {
+  // 2 5 7  Sends blocks (on_send applies the update that is pending for them), adds the gradients that come back (on_gradient).
+  fabric::serve_shard(channel, id, shard, pass.schedule);
+}
+
+}  // namespace wsc::train

@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: wsc authors
+// SPDX-License-Identifier: Apache-2.0
+#include "wsc/train/train.hpp"
+
+#include <fstream>
+#include <optional>
+
+#include "wsc/base/error.hpp"
+#include "wsc/base/format.hpp"
+#include "wsc/base/log.hpp"
+#include "wsc/checkpoint/directory.hpp"
+#include "wsc/config/deck.hpp"
+#include "wsc/models/gpt.hpp"
+#include "wsc/optimizer/update_rule.hpp"
+#include "wsc/train/leader.hpp"
+#include "wsc/train/resume.hpp"
+#include "wsc/train/stop.hpp"
+
+namespace wsc::train {
+namespace {
+
+void write_deck(const Settings& settings) {
+  const std::filesystem::path path = std::filesystem::path(settings.runconfig.model_dir) / "config.cfg", fresh = path.string() + ".new";
+  std::ofstream out(fresh);
+  out << to_deck(settings);
+  out.close();
+  if (!out) throw SystemError("cannot write " + fresh.string() + ". Is the disk full or the run directory read-only?");
+  std::filesystem::rename(fresh, path);
+}
+
+void announce(const Settings& settings, const Graph& graph, const Plans& plans, const Setup& setup, const Start& start) {
+  log::info("Settings in use (* differs from the default):\n" + settings_table(settings));
+  const plan::Plan& p = plans.train(settings.batch_size(start.state.step)).plan;
+  log::info(printf_text("%s parameters; %d memoryx and %d csx ranks%s, %d thread%s per csx.", count_text(graph.parameters()).c_str(),
+                        setup.layout.memoryx, setup.layout.csx, setup.streamed ? "" : " in one process", setup.threads, setup.threads == 1 ? "" : "s"));
+  log::info(printf_text("Plan: %lld wave%s, %s of activations and scratch per csx, weight window %s. Same layout, same numbers: bitwise.",
+                        static_cast<long long>(p.waves), p.waves == 1 ? "" : "s",
+                        bytes_text(static_cast<double>(p.bytes.activations + p.bytes.scratch)).c_str(),
+                        bytes_text(static_cast<double>(p.bytes.weight_window)).c_str()));
+  if (!settings.train_input.shuffle) log::info("Shuffling is off (train_input.shuffle): samples come in the order of the files.");
+}
+
+/// The part of a run's state that every rank needs.
+struct StartNumbers {
+  std::int64_t step = 0, samples = 0;
+  std::int32_t finished = 0, what = 0;
+};
+
+}  // namespace
+
+ExitCode train(const Settings& settings, Setup setup, fabric::Channel* channel) {
+  Control control(channel);
+  watch_signals();
+  const Graph graph = models::build(settings.model);
+  RunData data;
+  std::optional<Plans> plans;
+  control.agree([&] {
+    data = open_data(settings, true, settings.runconfig.eval_frequency > 0 || !settings.eval_input.data_dir.empty());
+    setup.tokens = data.train->sequence_length();
+    setup.eval_tokens = data.evaluate ? data.evaluate->sequence_length() : 0;
+    plans.emplace(graph, settings, setup);
+  });
+
+  // Rank 0 alone decides where the run starts; all others hear of it.
+  std::optional<checkpoint::RunLock> lock;
+  Start start;
+  control.agree([&] {
+    if (!control.leads()) return;
+    lock.emplace(checkpoint::RunLock::acquire(settings.runconfig.model_dir));
+    log::open_file(std::filesystem::path(settings.runconfig.model_dir) / "run.log");
+    start = find_start(settings, graph, *data.train, setup);
+    write_deck(settings);
+  });
+  const StartNumbers numbers = control.from_leader(
+      StartNumbers{start.state.step, start.state.samples, start.state.step >= settings.runconfig.max_steps, static_cast<std::int32_t>(start.what)});
+  if (numbers.finished) {
+    if (control.leads())
+      log::info("This run is finished: " + settings.runconfig.model_dir + " has " + std::to_string(start.state.step) +
+                " steps and runconfig.max_steps is " + std::to_string(settings.runconfig.max_steps) + ". Nothing to do.");
+    return ExitCode::ok;
+  }
+
+  std::optional<Member> member;
+  control.agree([&] { member.emplace(graph, settings, *plans, setup, data, control); });
+  const std::string path = control.from_leader(start.checkpoint.string());
+  if (path.empty() || static_cast<checkpoint::What>(numbers.what) == checkpoint::What::model)
+    member->initialise(static_cast<std::uint64_t>(settings.runconfig.seed));
+  if (!path.empty()) member->load(path, static_cast<checkpoint::What>(numbers.what));
+  if (member->csx()) member->csx()->start_reading(numbers.step, numbers.samples);
+
+  if (!control.leads()) {
+    obey(*member);
+    return static_cast<ExitCode>(control.from_leader(std::int32_t{0}));
+  }
+  announce(settings, graph, *plans, setup, start);
+  Leader leader(*member, settings, setup, data, *lock, start.state);
+  const ExitCode code = leader.run();
+  control.from_leader(PassOrder{});
+  log::close_file();
+  return static_cast<ExitCode>(control.from_leader(static_cast<std::int32_t>(code)));
+}
+
+Evaluation evaluate_checkpoint(const Settings& settings, Setup setup, fabric::Channel* channel, const std::filesystem::path& checkpoint) {
+  Control control(channel);
+  const Graph graph = models::build(settings.model);
+  RunData data;
+  std::optional<Plans> plans;
+  std::optional<Member> member;
+  control.agree([&] {
+    data = open_data(settings, false, true);
+    setup.eval_tokens = data.evaluate->sequence_length();
+    plans.emplace(graph, settings, setup);
+    if (control.leads() && !checkpoint.empty()) {
+      const auto state = checkpoint::read_run_state(checkpoint);
+      checkpoint::check_model(checkpoint, graph);
+      check_tokenizer(*data.evaluate, state, checkpoint);
+    }
+    member.emplace(graph, settings, *plans, setup, data, control);
+  });
+  member->initialise(static_cast<std::uint64_t>(settings.runconfig.seed));
+  if (!checkpoint.empty()) member->load(checkpoint, checkpoint::What::model);
+  if (!control.leads()) {
+    obey(*member);
+    return {};
+  }
+  const Evaluation result =
+      evaluate(*member, data.evaluate->size(), settings.eval_input.batch_size, settings.runconfig.eval_steps, PassOrder{});
+  control.from_leader(PassOrder{});
+  return result;
+}
+
+}  // namespace wsc::train
