@@ -16,14 +16,20 @@ thread_local int this_rank = 0;
 thread_local int rank_count = 1;
 bool quiet_terminal = false;
 
-std::shared_ptr<spdlog::logger> terminal() {
+template <class Sink>
+std::shared_ptr<spdlog::logger> terminal_logger() {
   static const std::shared_ptr<spdlog::logger> logger = [] {
-    auto made = std::make_shared<spdlog::logger>("wsc", std::make_shared<spdlog::sinks::stdout_sink_mt>());
+    auto made = std::make_shared<spdlog::logger>("wsc", std::make_shared<Sink>());
     made->set_pattern("%Y-%m-%d %H:%M:%S %L: %v");
     made->flush_on(spdlog::level::trace);
     return made;
   }();
   return logger;
+}
+
+/// Warnings go to the standard error: the standard output of a command may be text or JSON.
+std::shared_ptr<spdlog::logger> terminal(spdlog::level::level_enum level) {
+  return level < spdlog::level::warn ? terminal_logger<spdlog::sinks::stdout_sink_mt>() : terminal_logger<spdlog::sinks::stderr_sink_mt>();
 }
 
 std::shared_ptr<spdlog::logger>& file() {
@@ -40,7 +46,7 @@ std::string host_name() {
 void write(spdlog::level::level_enum level, const std::string& message, bool terminal_too) {
   static std::mutex one_line_at_a_time;
   const std::lock_guard lock(one_line_at_a_time);
-  if (terminal_too) terminal()->log(level, message);
+  if (terminal_too) terminal(level)->log(level, message);
   if (file()) file()->log(level, message);
 }
 

@@ -71,8 +71,8 @@ DataError cannot_write(const std::filesystem::path& run_dir, const std::string& 
 }  // namespace
 
 struct RunLock::Impl {
+  LockOwner self = LockOwner::self();         // first: a name below is made of it
   std::filesystem::path run_dir, path, made;  ///< the lock, and the file that becomes it
-  LockOwner self = LockOwner::self();
   Options options;
   Descriptor file;
   Stopwatch since_touch;

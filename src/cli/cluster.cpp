@@ -2,27 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wsc/cli/cluster.hpp"
 
-#include <sched.h>
-
-#include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cstdlib>
-#include <thread>
 
 #include "wsc/base/error.hpp"
 #include "wsc/base/log.hpp"
+#include "wsc/cli/kokkos_scope.hpp"
 #include "wsc/train/control.hpp"
 
 namespace wsc::cli {
 namespace {
-
-int cores_of_node() { return std::max(1u, std::thread::hardware_concurrency()); }
-
-int cores_allowed() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : cores_of_node();
-}
 
 std::string counts(std::int64_t memoryx, std::int64_t csx) { return std::to_string(memoryx) + " memoryx + " + std::to_string(csx) + " csx"; }
 
@@ -77,17 +66,6 @@ ExitCode guarded(const Body& body, const train::Setup& setup, fabric::Channel& c
   }
   return ExitCode::system;
 }
-
-class KokkosScope {
- public:
-  explicit KokkosScope(int threads) {
-    setenv("OMP_PROC_BIND", "false", 0);  // several ranks of a node must not pin their threads to the same cores
-    Kokkos::initialize(Kokkos::InitializationSettings().set_num_threads(threads).set_disable_warnings(true));
-  }
-  ~KokkosScope() { Kokkos::finalize(); }
-  KokkosScope(const KokkosScope&) = delete;
-  KokkosScope& operator=(const KokkosScope&) = delete;
-};
 
 }  // namespace
 

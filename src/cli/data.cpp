@@ -44,16 +44,20 @@ ExitCode build(Arguments arguments) {
 }  // namespace
 
 ExitCode data(Arguments arguments) {
-  const std::string usage = std::string(build_usage) + "\n     | wsc data info DIR | wsc data verify DIR [--vocab-size V]";
+  const std::string usage = std::string(build_usage) + "\n     | wsc data info DIR | wsc data verify DIR";
   const std::string action = arguments.empty() ? "" : arguments.front();
   if (!arguments.empty()) arguments.erase(arguments.begin());
   if (action == "build") return build(std::move(arguments));
   if ((action == "info" || action == "verify") && !arguments.empty()) {
-    const std::int64_t vocab = action == "verify" ? take_integer(arguments, "vocab-size", 0) : 0;
     const std::string path = arguments.front();
     expect_no_more({arguments.begin() + 1, arguments.end()}, usage);
-    std::printf("%s\n", (action == "info" ? data::info(path) : data::verify(path, vocab)).c_str());
-    return ExitCode::ok;
+    if (action == "info") {
+      std::printf("%s\n", data::info(path).c_str());
+      return ExitCode::ok;
+    }
+    const data::VerifyResult result = data::verify(path);
+    std::printf("%s\n", result.text.c_str());
+    return result.ok ? ExitCode::ok : ExitCode::data;
   }
   throw SettingsError("usage: wsc " + usage);
 }

@@ -46,7 +46,7 @@ ExitCode dispatch(const Arguments& arguments) {
   const auto help = std::find_if(rest.begin(), rest.end(), [](const std::string& a) { return a == "--help" || a == "-h"; });
   if (help != rest.end()) {
     const std::string section = help + 1 != rest.end() ? *(help + 1) : "";
-    std::printf("usage: wsc %s\n%s\n\n%s", command.usage.c_str(), command.help.c_str(), help_text(section).c_str());
+    std::printf("usage: wsc %s\n%s\n\n%s%s", command.usage.c_str(), command.help.c_str(), command.options.c_str(), help_text(section).c_str());
     return ExitCode::ok;
   }
   return command.run(std::move(rest));

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wsc/csx/wave_rows.hpp"
 
+#include <string>
+
 #include "wsc/base/error.hpp"
 
 namespace wsc::csx {
@@ -10,7 +12,7 @@ void WaveRows::reserve(std::int64_t rows) {
   if (rows <= capacity_) return;
   capacity_ = rows;
   const auto n = static_cast<std::size_t>(rows);
-  const auto fresh = [](const char* name) { return Kokkos::view_alloc(Kokkos::WithoutInitializing, name); };
+  const auto fresh = [](const std::string& name) { return Kokkos::view_alloc(Kokkos::WithoutInitializing, name); };
   ids_ = Buffer<std::int32_t>(fresh("wsc::csx::ids"), n);
   labels_ = Buffer<std::int32_t>(fresh("wsc::csx::labels"), n);
   token_ = Buffer<std::int32_t>(fresh("wsc::csx::token"), n);

@@ -15,7 +15,8 @@ namespace {
 /// Zero in parallel: on a machine of many cores one thread would need as long for it as the stage for its GEMMs.
 void zero(const Exec& exec, float* data, std::int64_t count) {
   constexpr std::int64_t piece = 16384;  // 64 KiB
-  Kokkos::parallel_for("wsc::fabric::zero_gradients", Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, (count + piece - 1) / piece),
+  Kokkos::parallel_for("wsc::fabric::zero_gradients",
+                       Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, (count + piece - 1) / piece),
                        [=](std::int64_t p) {
                          const std::int64_t n = std::min(piece, count - p * piece);
                          std::memset(data + p * piece, 0, static_cast<std::size_t>(n) * sizeof(float));
@@ -120,7 +121,8 @@ void ChannelStreams::wait_until_left(std::int64_t begin, std::int64_t end) {
   for (const Leaving& l : leaving_) {
     if (l.begin < end && begin < l.end) wait_for(l.parts);
   }
-  std::erase_if(leaving_, [](const Leaving& l) { return std::all_of(l.parts.begin(), l.parts.end(), [](const Ticket& t) { return t.done(); }); });
+  std::erase_if(leaving_,
+                [](const Leaving& l) { return std::all_of(l.parts.begin(), l.parts.end(), [](const Ticket& t) { return t.done(); }); });
 }
 
 void ChannelStreams::send(int visit) {

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: wsc authors
 // SPDX-License-Identifier: Apache-2.0
-#include <utility>
-#include <mpi.h>
-
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 #include <vector>
+
+#include <mpi.h>
 
 #include "wsc/base/error.hpp"
 #include "wsc/fabric/threaded_channel.hpp"
@@ -86,8 +86,12 @@ class MpiTransport final : public Transport {
   std::unique_ptr<Pending> post(const Message& m) override {
     auto pending = std::make_unique<MpiPending>();
     switch (m.collective) {
-      case Collective::broadcast: broadcast(m, &pending->request); break;
-      case Collective::reduce: reduce(m, &pending->request); break;
+      case Collective::broadcast:
+        broadcast(m, &pending->request);
+        break;
+      case Collective::reduce:
+        reduce(m, &pending->request);
+        break;
       case Collective::control_broadcast:
         check(MPI_Ibcast(m.data, static_cast<int>(m.bytes), MPI_BYTE, 0, control_.get(), &pending->request), "MPI_Ibcast");
         break;

@@ -19,7 +19,8 @@ class NullStreams final : public CsxStreams {
     WSC_EXPECT(schedule_ != nullptr && visit == next_);
     ++next_;
     std::vector<const float*> weights;
-    for (const BlockId b : schedule_->visits[visit].receives) weights.push_back(elements(b) > 0 ? shard_.on_send(b, 0, elements(b)) : nullptr);
+    for (const BlockId b : schedule_->visits[visit].receives)
+      weights.push_back(elements(b) > 0 ? shard_.on_send(b, 0, elements(b)) : nullptr);
     return weights;
   }
 

@@ -25,7 +25,8 @@ std::string block_flaw(const BlockSplit& block, int shards) {
 /// Where the blocks of one visit lie; a flaw is a block that does not exist or does not fit.
 std::string place(const StreamSchedule& schedule, const std::vector<BlockId>& ids, const std::vector<std::int64_t>& offsets,
                   std::int64_t room, std::size_t visit, std::vector<Range>& ranges) {
-  if (ids.size() != offsets.size()) return "names " + std::to_string(ids.size()) + " blocks and " + std::to_string(offsets.size()) + " offsets";
+  if (ids.size() != offsets.size())
+    return "names " + std::to_string(ids.size()) + " blocks and " + std::to_string(offsets.size()) + " offsets";
   for (std::size_t k = 0; k < ids.size(); ++k) {
     if (ids[k].index < 0 || static_cast<std::size_t>(ids[k].index) >= schedule.blocks.size()) return "names a block that does not exist";
     const std::int64_t end = offsets[k] + schedule.blocks[ids[k].index].elements;

@@ -50,10 +50,16 @@ Handle open_file(const std::filesystem::path& path, unsigned flags) {
                   "). It is damaged or was not written to its end: make it again or restore a copy");
 }
 
-Handle untimed(hid_t property_class) {
+/// Properties of a new object: no time stamps, and all attributes and links in the object's own header, however many they are. The library
+/// would move many of them into a tree and a heap; 1.10.8 crashes when it lists one that is damaged, while damage to a header of the
+/// checksummed format is an error like any other.
+Handle creation_properties(hid_t property_class) {
   const std::string what = "HDF5: cannot set up creation properties";
+  constexpr unsigned most = 65535;
   Handle properties = own_properties(check(H5Pcreate(property_class), what));
   check(H5Pset_obj_track_times(properties.id(), false), what);
+  check(H5Pset_attr_phase_change(properties.id(), most, 0), what);
+  if (check(H5Pisa_class(properties.id(), H5P_GROUP_CREATE), what) > 0) check(H5Pset_link_phase_change(properties.id(), most, 0), what);
   return properties;
 }
 
@@ -104,7 +110,7 @@ File File::open_writable(const std::filesystem::path& path) {
 File File::create(const std::filesystem::path& path, const CreateOptions& options) {
   const Lock lock;
   const std::string what = path.string() + ": cannot be created";
-  const Handle access = file_access(), creation = untimed(H5P_FILE_CREATE);
+  const Handle access = file_access(), creation = creation_properties(H5P_FILE_CREATE);
   if (options.checksummed_metadata) check(H5Pset_libver_bounds(access.id(), H5F_LIBVER_V110, H5F_LIBVER_V110), what);
   if (options.alignment_bytes > 1) check(H5Pset_alignment(access.id(), 4096, static_cast<hsize_t>(options.alignment_bytes)), what);
   return File(own_file(check_write(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.id(), access.id()), what)), path.string());
@@ -135,7 +141,7 @@ void File::create_group(const std::string& path) {
   const Lock lock;
   if (exists(path)) return;
   create_parents(*this, path);
-  const Handle links = link_creation(), creation = untimed(H5P_GROUP_CREATE);
+  const Handle links = link_creation(), creation = creation_properties(H5P_GROUP_CREATE);
   own_group(check_write(H5Gcreate2(id(), path.c_str(), links.id(), creation.id(), H5P_DEFAULT),
                         file_name_ + ": cannot create group '" + path + "'"));
 }
@@ -169,7 +175,7 @@ Dataset File::create_dataset(const std::string& path, Type type, const Shape& sh
   const Lock lock;
   const std::string what = file_name_ + ": cannot create dataset '" + path + "'";
   create_parents(*this, path);
-  const Handle links = link_creation(), creation = untimed(H5P_DATASET_CREATE);
+  const Handle links = link_creation(), creation = creation_properties(H5P_DATASET_CREATE);
   const std::vector<hsize_t> dims(shape.begin(), shape.end());
   std::vector<hsize_t> limits = dims;
   if (chunk) {
@@ -193,7 +199,7 @@ void File::write_text(const std::string& path, std::string_view text) {
   const Lock lock;
   const std::string what = quoted(file_name_, path) + " cannot be written", value = text.empty() ? std::string(1, '\0') : std::string(text);
   create_parents(*this, path);
-  const Handle links = link_creation(), creation = untimed(H5P_DATASET_CREATE), type = string_type(value.size());
+  const Handle links = link_creation(), creation = creation_properties(H5P_DATASET_CREATE), type = string_type(value.size());
   const Handle space = own_space(check(H5Screate(H5S_SCALAR), what));
   const Handle dataset =
       own_dataset(check_write(H5Dcreate2(id(), path.c_str(), type.id(), space.id(), links.id(), creation.id(), H5P_DEFAULT), what));

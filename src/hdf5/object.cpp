@@ -69,9 +69,21 @@ T read_number(hid_t object, const std::string& where, const std::string& name) {
   return values[0];
 }
 
+/// Writes an attribute that is there with the same type and extent in place, so that the file keeps its size; false where it is not.
+bool rewrite_attribute(hid_t object, const std::string& what, const std::string& name, hid_t type, hid_t space, const void* value) {
+  const Handle a = own_attribute(check_write(H5Aopen(object, name.c_str(), H5P_DEFAULT), what));
+  const Handle old_type = own_type(check_write(H5Aget_type(a.id()), what)), old_space = own_space(check_write(H5Aget_space(a.id()), what));
+  if (H5Tequal(old_type.id(), type) <= 0 || H5Sextent_equal(old_space.id(), space) <= 0) return false;
+  check_write(H5Awrite(a.id(), type, value), what);
+  return true;
+}
+
 void write_attribute(hid_t object, const std::string& where, const std::string& name, hid_t type, hid_t space, const void* value) {
   const std::string what = attribute_of(where, name) + " cannot be written";
-  if (check_write(H5Aexists(object, name.c_str()), what) > 0) check_write(H5Adelete(object, name.c_str()), what);
+  if (check_write(H5Aexists(object, name.c_str()), what) > 0) {
+    if (rewrite_attribute(object, what, name, type, space, value)) return;
+    check_write(H5Adelete(object, name.c_str()), what);
+  }
   const Handle a = own_attribute(check_write(H5Acreate2(object, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT), what));
   check_write(H5Awrite(a.id(), type, value), what);
 }

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: wsc authors
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
 #include "wsc/kernels/loops.hpp"
 #include "wsc/kernels/ops.hpp"
 #include "wsc/kernels/vector_math.hpp"
@@ -23,22 +25,25 @@ struct Gelu {
   }
 };
 
-/// x σ(2u), u = √(2/π) (x + 0.044715 x³): the same as x/2 (1 + tanh u).
+/// x σ(2u), u = √(2/π) (x + 0.044715 x³): the same as x/2 (1 + tanh u). With e = exp(−2 |u|): σ(2|u|) = 1 / (1 + e), σ(−2|u|) =
+/// e / (1 + e) and σ(2u) σ(−2u) = e / (1 + e)², without cancellation and without overflow.
 struct GeluTanh {
+  static constexpr double slope = 1.59576912160573071176;  // 2 √(2/π)
+  static constexpr double cubic = 0.044715;
+
   template <class Real>
-  KOKKOS_FORCEINLINE_FUNCTION static Real sigmoid(Real x) {
-    constexpr Real twice = static_cast<Real>(-1.59576912160573071176);  // −2 √(2/π)
-    return 1 / (1 + exponential(twice * x * (1 + static_cast<Real>(0.044715) * x * x)));
+  KOKKOS_FORCEINLINE_FUNCTION static Real decay(Real x) {
+    return exponential(-static_cast<Real>(slope) * std::fabs(x) * (1 + static_cast<Real>(cubic) * x * x));
   }
   template <class Real>
   KOKKOS_FORCEINLINE_FUNCTION static Real value(Real x) {
-    return x * sigmoid(x);
+    const Real e = decay(x);
+    return x * ((x > 0 ? Real(1) : e) / (1 + e));
   }
   template <class Real>
   KOKKOS_FORCEINLINE_FUNCTION static Real derivative(Real x) {
-    constexpr Real twice = static_cast<Real>(1.59576912160573071176);
-    const Real s = sigmoid(x);
-    return s + x * s * (1 - s) * twice * (1 + 3 * static_cast<Real>(0.044715) * x * x);
+    const Real e = decay(x), half = 1 / (1 + e);
+    return half * ((x > 0 ? Real(1) : e) + x * e * half * static_cast<Real>(slope) * (1 + static_cast<Real>(3 * cubic) * x * x));
   }
 };
 

@@ -2,11 +2,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wsc/kernels/gemm.hpp"
 
+#include <omp.h>
 #include <oneapi/dnnl/dnnl.h>
 
 #include "wsc/base/error.hpp"
 
 namespace wsc::kernels {
+namespace {
+
+/// Makes the library use as many threads as the execution-space instance has; within a parallel kernel it takes one by itself.
+class LibraryThreads {
+ public:
+  explicit LibraryThreads(int wanted) : before_(omp_get_max_threads()), differs_(wanted != before_) {
+    if (differs_) omp_set_num_threads(wanted);
+  }
+  ~LibraryThreads() {
+    if (differs_) omp_set_num_threads(before_);
+  }
+  LibraryThreads(const LibraryThreads&) = delete;
+  LibraryThreads& operator=(const LibraryThreads&) = delete;
+
+ private:
+  int before_;
+  bool differs_;
+};
+
+}  // namespace
 
 template <>
 void gemm(const Exec& exec, Transpose ta, Transpose tb, std::int64_t m, std::int64_t n, std::int64_t k, float alpha, Operand<float> a,
@@ -16,6 +37,7 @@ void gemm(const Exec& exec, Transpose ta, Transpose tb, std::int64_t m, std::int
     gemm_portable(exec, ta, tb, m, n, k, alpha, a, b, beta, c, c_stride);
     return;
   }
+  const LibraryThreads threads(exec.concurrency());
   const dnnl_status_t status = dnnl_sgemm(ta == Transpose::yes ? 'T' : 'N', tb == Transpose::yes ? 'T' : 'N', m, n, k, alpha, a.data,
                                           a.stride, b.data, b.stride, beta, c, c_stride);
   WSC_ENSURE(status == dnnl_success);

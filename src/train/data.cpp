@@ -6,14 +6,14 @@
 namespace wsc::train {
 namespace {
 
-void open(std::optional<data::Dataset>& set, const ModelSettings& model, const InputSettings& input, const char* section) {
+void open(std::unique_ptr<data::Dataset>& set, const ModelSettings& model, const InputSettings& input, const char* section) {
   data::DatasetOptions options;
   options.sequence_length = input.max_sequence_length;
   options.vocab_size = model.vocab_size;
   options.mask_documents = input.mask_documents;
   options.eos_id = input.eos_id;
   if (input.data_dir.empty()) throw SettingsError(std::string(section) + ".data_dir is not set: name a folder that `wsc data build` made.");
-  set.emplace(input.data_dir, options);
+  set = std::make_unique<data::Dataset>(input.data_dir, options);
   if (set->size() == 0) throw DataError(input.data_dir + " holds no sample. `wsc data info " + input.data_dir + "` shows what it has.");
   if (set->sequence_length() > model.max_position_embeddings)
     throw SettingsError(input.data_dir + " has samples of " + std::to_string(set->sequence_length()) +

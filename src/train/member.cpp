@@ -28,7 +28,7 @@ Member::Member(const Graph& graph, const Settings& settings, const Plans& plans,
       state_names_(optimizer::state_names(optimizer::update_rule(settings.optimizer))) {
   fabric::Channel* channel = control_.channel();
   const fabric::Rank rank = channel ? channel->rank() : fabric::Rank(0);
-  const CsxData sets{data.train ? &*data.train : nullptr, data.evaluate ? &*data.evaluate : nullptr};
+  const CsxData sets{data.train.get(), data.evaluate.get()};
   if (!channel || setup.layout.is_memoryx(rank))
     memoryx_ = std::make_unique<MemoryxRole>(graph, plan::split_blocks(graph, setup.layout.memoryx), settings.optimizer, channel,
                                              fabric::ShardId(rank.index));

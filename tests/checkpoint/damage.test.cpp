@@ -13,19 +13,22 @@ using ::testing::Not;
 
 class Damage : public TempDir {
  protected:
-  Damage() {
-    older = save(dir, g, arrays, state_at(10));
-    path = save(dir, g, arrays, state_at(20));
+  Damage() { make(small_graph(), state_at(20)); }
+  void make(Graph graph, const RunState& newer) {
+    g = std::move(graph);
+    state = newer;
+    arrays = Arrays::numbered(g, 1 + state.state_names.size(), 7);
+    older = save(dir, g, arrays, state_at(10, state.state_names));
+    path = save(dir, g, arrays, state);
     good = bytes_of(path);
   }
-  /// Empty where all reads give what was saved; else the message, which must be of use.
+  /// Empty where all reads give what was saved; else the message. Wrong values or a wrong run state never pass.
   std::string outcome() {
     const std::string verified = error_of([&] { verify(path); });
     const std::string loaded = error_of([&] {
       check_model(path, g);
-      check_states(path, adam_states);
-      if (!(read_run_state(path) == state_at(20))) ADD_FAILURE() << "a wrong run state was read";
-      if (!(load(path, g, adam_states, 2) == arrays)) ADD_FAILURE() << "wrong values were loaded";
+      if (!(read_run_state(path) == state)) ADD_FAILURE() << "a wrong run state was read";
+      if (!(load(path, g, state.state_names, 2) == arrays)) ADD_FAILURE() << "wrong values were loaded";
     });
     EXPECT_EQ(verified.empty(), loaded.empty()) << verified << " | " << loaded;
     return verified;
@@ -40,13 +43,18 @@ class Damage : public TempDir {
     }
     return "";
   }
-  const Graph g = small_graph();
-  Arrays arrays = Arrays::numbered(g, 3, 7);
+  Graph g;
+  RunState state;
+  Arrays arrays{Graph(), 0};
   fs::path older, path;
   std::string good;
 };
 
 TEST_F(Damage, EveryFlippedByteIsNoticedOrHarmless) {
+  Graph many;  // so many parameters that a group keeps its links in a tree of its own
+  for (int i = 0; i < 10; ++i)
+    many.params.push_back({.name = "layers/" + std::to_string(i) + "/weight", .rows = i + 1, .columns = 30, .init = {}, .weight = {}});
+  make(many, state_at(20, {}));
   ASSERT_EQ(outcome(), "");
   std::mt19937 random(1);
   int noticed = 0, tried = 0;
@@ -58,11 +66,11 @@ TEST_F(Damage, EveryFlippedByteIsNoticedOrHarmless) {
     const std::string m = outcome();
     ++tried;
     noticed += !m.empty();
-    if (!m.empty()) EXPECT_TRUE(m.find(advice) != std::string::npos || m.find("not a wsc checkpoint") != std::string::npos) << m;
+    EXPECT_TRUE(m.empty() || m.find(advice) != std::string::npos) << m;
     return !::testing::Test::HasFailure();
   };
-  for (std::size_t at = 0; at < 256; ++at) ASSERT_TRUE(flip(at)) << "byte " << at;
-  for (int i = 0; i < 3000; ++i) {
+  for (std::size_t at = 0; at < 128; ++at) ASSERT_TRUE(flip(at)) << "byte " << at;
+  for (int i = 0; i < 400; ++i) {
     const std::size_t at = random() % good.size();
     ASSERT_TRUE(flip(at)) << "byte " << at;
   }
@@ -97,8 +105,8 @@ TEST_F(Damage, FlippedByteOfATextIsNamed) {
 
 TEST_F(Damage, TruncatedFiles) {
   std::mt19937 random(2);
-  for (int i = 0; i < 200; ++i) {
-    const std::size_t size = i < 20 ? static_cast<std::size_t>(i) * 8 : random() % good.size();
+  for (int i = 0; i < 40; ++i) {
+    const std::size_t size = i < 12 ? static_cast<std::size_t>(i) * 8 : random() % good.size();
     write_bytes(path, good.substr(0, size));
     const std::string m = outcome();
     ASSERT_THAT(m, HasSubstr("--runconfig.checkpoint_path=" + older.string())) << size << " bytes";

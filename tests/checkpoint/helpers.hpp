@@ -125,7 +125,7 @@ struct Arrays {
   }
 };
 
-inline RunState state_at(std::int64_t step) {
+inline RunState state_at(std::int64_t step, const std::vector<std::string>& state_names = adam_states) {
   RunState s;
   s.step = step;
   s.samples = 8 * step;
@@ -135,7 +135,7 @@ inline RunState state_at(std::int64_t step) {
   s.skipped_total = 1;
   s.memoryx = 2;
   s.csx = 3;
-  s.state_names = adam_states;
+  s.state_names = state_names;
   s.wsc_version = "0.1.0";
   s.deck = "[model]\nhidden_size = 64\n";
   s.tokenizer = "bytes: größe\n";

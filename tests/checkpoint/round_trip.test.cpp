@@ -90,14 +90,18 @@ TEST_F(RoundTrip, OtherToolsReadIt) {
   EXPECT_EQ(g.params[4].name, "transformer_decoder/layers/0/self_attn/proj_k_dense_layer/weight");
 }
 
+/// How tests/checkpoint/golden/checkpoint_40.h5 was made (see the README there).
+TEST_F(RoundTrip, DISABLED_WriteGoldenFile) { fs::copy(save(dir, g, arrays, state_at(40)), fs::current_path() / "checkpoint_40.h5"); }
+
 /// A checkpoint of format 1 as it was written when the format was made: later builds keep reading it.
 TEST_F(RoundTrip, ReadsTheFirstFormat) {
   const fs::path golden = fs::path(WSC_SOURCE_DIR) / "tests/checkpoint/golden/checkpoint_40.h5";
   verify(golden);
   EXPECT_EQ(read_run_state(golden), state_at(40));
   const Arrays a = load(golden, g, adam_states, 2);
-  EXPECT_FLOAT_EQ(a.values[0][0][0], 3 * std::sin(8.0f));
-  EXPECT_TRUE(a == arrays || std::abs(a.values[2][11][13] - arrays.values[2][11][13]) < 1e-5f);
+  for (std::size_t array = 0; array < 3; ++array)
+    for (std::size_t p = 0; p < g.params.size(); ++p)
+      EXPECT_THAT(a.values[array][p], ::testing::Pointwise(::testing::FloatNear(1e-5f), arrays.values[array][p]));
 }
 
 TEST_F(RoundTrip, AnotherModelIsRefusedWithATable) {

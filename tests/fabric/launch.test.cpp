@@ -1,18 +1,19 @@
 // SPDX-FileCopyrightText: wsc authors
 // SPDX-License-Identifier: Apache-2.0
-#include <gtest/gtest.h>
-
 #include <cstdlib>
 #include <map>
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "wsc/fabric/world.hpp"
 
 namespace wsc::fabric {
 namespace {
 
-constexpr const char* variables[] = {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE",
-                                     "MPI_LOCALNRANKS", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_TASKS_PER_NODE", "SLURM_NODEID", "SLURM_NTASKS", "SLURM_PROCID"};
+constexpr const char* variables[] = {
+    "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "PMIX_RANK",    "PMI_RANK",     "PMI_SIZE",
+    "MPI_LOCALNRANKS",      "SLURM_STEP_NUM_TASKS", "SLURM_STEP_TASKS_PER_NODE",  "SLURM_NODEID", "SLURM_NTASKS", "SLURM_PROCID"};
 
 Launch launch_with(const std::map<std::string, std::string>& environment) {
   for (const char* name : variables) unsetenv(name);
@@ -44,7 +45,9 @@ TEST(Launch, SrunWithPmixCountsTheTasksOfItsNode) {
 
 TEST(Launch, Pmi) { expect(launch_with({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"MPI_LOCALNRANKS", "2"}}), 1, 2, 2); }
 
-TEST(Launch, ABatchScriptOutsideOfAStepIsOneProcess) { expect(launch_with({{"SLURM_NTASKS", "16"}, {"SLURM_PROCID", "0"}, {"SLURM_NODEID", "0"}}), 0, 1, 1); }
+TEST(Launch, ABatchScriptOutsideOfAStepIsOneProcess) {
+  expect(launch_with({{"SLURM_NTASKS", "16"}, {"SLURM_PROCID", "0"}, {"SLURM_NODEID", "0"}}), 0, 1, 1);
+}
 
 TEST(Launch, NonsenseIsNoLauncher) { expect(launch_with({{"OMPI_COMM_WORLD_RANK", "x"}, {"OMPI_COMM_WORLD_SIZE", "8"}}), 0, 1, 1); }
 

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: wsc authors
 // SPDX-License-Identifier: Apache-2.0
-#include <gtest/gtest.h>
-#include <sys/resource.h>
-
 #include <atomic>
 #include <chrono>
 #include <numeric>
 #include <thread>
 
 #include "tests/fabric/stream_script.hpp"
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
 #include "wsc/base/clock.hpp"
 #include "wsc/base/error.hpp"
 
@@ -24,7 +24,9 @@ TEST_P(LoopbackLayouts, StreamsExactNumbers) {
   const int prefetch = std::get<1>(GetParam());
   const ChannelSettings channels[] = {{64, 1}, {1000, 3}, {1 << 20, 2}};
   for (unsigned seed = 0; seed < 6; ++seed) {
-    const script::Shape shape{.stages = 2 + static_cast<int>(seed), .waves = 1 + static_cast<int>(seed % 3), .prefetch = prefetch,
+    const script::Shape shape{.stages = 2 + static_cast<int>(seed),
+                              .waves = 1 + static_cast<int>(seed % 3),
+                              .prefetch = prefetch,
                               .one_gradient_buffer = seed % 2 == 1};
     const StreamSchedule schedule = script::random_schedule(seed * 7919 + 1, layout.memoryx, shape);
     EXPECT_NO_THROW(run_loopback(layout, channels[seed % 3], [&](Channel& channel) { script::run_rank(channel, schedule, 3, seed); }))

@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: wsc authors
 // SPDX-License-Identifier: Apache-2.0
-#include <gtest/gtest.h>
-
 #include "tests/fabric/stream_script.hpp"
+#include <gtest/gtest.h>
 
 namespace wsc::fabric {
 namespace {
 
 TEST(NullStreams, GiveExactNumbers) {
   for (unsigned seed = 0; seed < 20; ++seed) {
-    const StreamSchedule schedule = script::random_schedule(seed, 1, {.stages = 2 + static_cast<int>(seed % 5), .waves = 1 + static_cast<int>(seed % 3)});
+    const StreamSchedule schedule =
+        script::random_schedule(seed, 1, {.stages = 2 + static_cast<int>(seed % 5), .waves = 1 + static_cast<int>(seed % 3)});
     script::Shard shard(schedule, ShardId(0), 1, seed);
     const auto streams = make_null_streams(shard);
     script::Jitter jitter(seed);
@@ -25,7 +25,8 @@ TEST(NullStreams, GiveExactNumbers) {
 TEST(NullStreams, CopyNothing) {
   StreamSchedule schedule;
   schedule.blocks = {{8, {0, 8}}};
-  schedule.visits = {{.receives = {BlockId(0)}, .window_offsets = {0}, .gradients = {BlockId(0)}, .gradient_offsets = {0}, .gradient_is_last = {true}}};
+  schedule.visits = {
+      {.receives = {BlockId(0)}, .window_offsets = {0}, .gradients = {BlockId(0)}, .gradient_offsets = {0}, .gradient_is_last = {true}}};
   schedule.window_elements = schedule.gradient_elements = 8;
   script::Shard shard(schedule, ShardId(0), 1, 1);
   shard.begin_pass(0);

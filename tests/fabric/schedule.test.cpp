@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wsc/fabric/schedule.hpp"
 
+#include "tests/fabric/stream_script.hpp"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "tests/fabric/stream_script.hpp"
 
 namespace wsc::fabric {
 namespace {
@@ -17,7 +16,11 @@ StreamSchedule two_blocks() {
   StreamSchedule s;
   s.blocks = {{8, {0, 3, 8}}, {8, {0, 0, 8}}};
   for (int i = 0; i < 2; ++i) {
-    s.visits.push_back({.receives = {BlockId(i)}, .window_offsets = {8 * i}, .gradients = {BlockId(i)}, .gradient_offsets = {8 * i}, .gradient_is_last = {true}});
+    s.visits.push_back({.receives = {BlockId(i)},
+                        .window_offsets = {8 * i},
+                        .gradients = {BlockId(i)},
+                        .gradient_offsets = {8 * i},
+                        .gradient_is_last = {true}});
   }
   s.prefetch = 1;
   s.window_elements = s.gradient_elements = 16;

@@ -150,8 +150,9 @@ void Shard::on_gradient(BlockId block, bool last) {
       for (int i = 0; i < csx_; ++i) expected += contribution(CsxId(i), static_cast<int>(v), block, e, pass_);
     }
     float& sum = sums[block.index][e - begin_of(block)];
-    require(sum == expected, "gradient of block " + std::to_string(block.index) + ", element " + std::to_string(e) + ", is " +
-                                 std::to_string(sum) + " instead of " + std::to_string(expected));
+    if (sum != expected)
+      require(false, "gradient of block " + std::to_string(block.index) + ", element " + std::to_string(e) + ", is " + std::to_string(sum) +
+                         " instead of " + std::to_string(expected));
     sum = 0;
   }
 }
@@ -175,14 +176,16 @@ void csx_pass(CsxStreams& streams, const StreamSchedule& schedule, CsxId csx, in
     const std::vector<float*> sums = streams.gradients(i);
     require(sums.size() == v.gradients.size(), "wrong number of gradient buffers");
     for (std::size_t k = 0; k < sums.size(); ++k) {
-      for (std::int64_t e = 0; e < schedule.blocks[v.gradients[k].index].elements; ++e) sums[k][e] += contribution(csx, i, v.gradients[k], e, pass);
+      for (std::int64_t e = 0; e < schedule.blocks[v.gradients[k].index].elements; ++e)
+        sums[k][e] += contribution(csx, i, v.gradients[k], e, pass);
     }
     jitter.maybe_sleep();
     // Last, so that a block which the next visits overwrite too early is seen.
     for (std::size_t k = 0; k < weights.size(); ++k) {
       for (std::int64_t e = 0; e < schedule.blocks[v.receives[k].index].elements; ++e) {
-        require(weights[k][e] == weight(v.receives[k], e, pass), "weight of block " + std::to_string(v.receives[k].index) + ", element " +
-                                                                     std::to_string(e) + ", is wrong at visit " + std::to_string(i));
+        if (weights[k][e] != weight(v.receives[k], e, pass))
+          require(false, "weight of block " + std::to_string(v.receives[k].index) + ", element " + std::to_string(e) +
+                             ", is wrong at visit " + std::to_string(i));
       }
     }
     streams.send(i);
@@ -225,7 +228,8 @@ void run_rank(Channel& channel, const StreamSchedule& schedule, int passes, unsi
   require(counted.weight_bytes_sent - before.weight_bytes_sent == passes * expected.weight_bytes_sent, "weight bytes sent");
   require(counted.weight_bytes_received - before.weight_bytes_received == passes * expected.weight_bytes_received, "weight bytes received");
   require(counted.gradient_bytes_sent - before.gradient_bytes_sent == passes * expected.gradient_bytes_sent, "gradient bytes sent");
-  require(counted.gradient_bytes_received - before.gradient_bytes_received == passes * expected.gradient_bytes_received, "gradient bytes received");
+  require(counted.gradient_bytes_received - before.gradient_bytes_received == passes * expected.gradient_bytes_received,
+          "gradient bytes received");
   require(counted.messages - before.messages == passes * expected.messages, "messages");
   require(expected.messages == 0 || counted.moving_s > before.moving_s, "seconds with messages in flight");
 }

@@ -5,7 +5,8 @@
 
 Hash against README.md; loss and logits against numpy loops over samples and heads, and against transformers' GPT-2 where that is installed;
 each gradient against a difference quotient along itself and along a random direction; the AdamW steps against PyTorch's optimizer, its
-clipping, and the written-out formula, each by the way that did not make the file. Also shown: how far float32 PyTorch is from the files, as a measure for float32 programs.
+clipping, and the written-out formula, each by the way that did not make the file. Also shown: how far float32 PyTorch is
+from the files, as a measure for float32 programs.
 """
 import math
 import sys
@@ -197,7 +198,7 @@ def show_float32(file, m, weights, batch, gradients):
     loss, z, g = gpt.loss_and_gradients(m, p, torch.from_numpy(batch).long())
     key_biases = [name for name in g if name.endswith("proj_k_dense_layer/bias")]
     worst = max(relative(g[name], gradients[name]) for name in g if name not in key_biases)
-    key = max(float(np.linalg.norm(g[name].numpy() - gradients[name]) / np.linalg.norm(gradients[name[:-4] + "weight"])) for name in key_biases)
+    key = max(np.linalg.norm(g[name].numpy() - gradients[name]) / np.linalg.norm(gradients[name[:-4] + "weight"]) for name in key_biases)
     print(f"  float32 PyTorch: loss {relative(loss, file['expected/loss']):.0e}, logits {relative(z, file['expected/logits']):.0e}, "
           f"gradients {worst:.0e}, key bias {key:.0e} of the key weights' gradient")
 

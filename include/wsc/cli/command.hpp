@@ -16,6 +16,7 @@ using Arguments = std::vector<std::string>;
 struct Command {
   std::string name, usage, help;
   ExitCode (*run)(Arguments arguments);
+  std::string options = {};  ///< the options of its own, for `wsc COMMAND --help`
 };
 
 /// All of them, in the order of --help.

@@ -60,12 +60,12 @@ class FabricThread {
   };
   enum class Order { go_on, finish, stop };
 
-  void run();                      ///< the thread
-  bool open();                     ///< false: failed, and the constructor throws
-  Order take_orders();             ///< sleeps when there is nothing to do
-  bool move();                     ///< posts and tests; true when anything moved
-  bool post_next(Lane& lane);      ///< posts chunks of the lane while it may
-  bool test_posted(Lane& lane);    ///< completes what has arrived
+  void run();                    ///< the thread
+  bool open();                   ///< false: failed, and the constructor throws
+  Order take_orders();           ///< sleeps when there is nothing to do
+  bool move();                   ///< posts and tests; true when anything moved
+  bool post_next(Lane& lane);    ///< posts chunks of the lane while it may
+  bool test_posted(Lane& lane);  ///< completes what has arrived
   bool may_post(const Lane& lane, const Message& chunk) const;
   Message next_chunk(const Message& rest) const;
   void count(const Message& chunk);

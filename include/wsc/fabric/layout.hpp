@@ -6,7 +6,7 @@
 
 namespace wsc::fabric {
 
-using Rank = Id<struct RankTag>;    ///< position in the world
+using Rank = Id<struct RankTag>;      ///< position in the world
 using ShardId = Id<struct ShardTag>;  ///< index of a memoryx rank among the memoryx ranks
 using CsxId = Id<struct CsxTag>;      ///< index of a csx rank among the csx ranks
 

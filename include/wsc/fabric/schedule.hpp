@@ -18,11 +18,11 @@ struct BlockSplit {
 
 /// One visit of a csx to a stage: forward, turn or backward, in one wave. The stream of a pass is a list of visits.
 struct Visit {
-  std::vector<BlockId> receives = {};             ///< blocks that must have arrived when it starts
-  std::vector<std::int64_t> window_offsets = {};  ///< where each of them lies in the csx's weight window, elements
-  std::vector<BlockId> gradients = {};            ///< blocks whose gradient leaves after it
+  std::vector<BlockId> receives = {};               ///< blocks that must have arrived when it starts
+  std::vector<std::int64_t> window_offsets = {};    ///< where each of them lies in the csx's weight window, elements
+  std::vector<BlockId> gradients = {};              ///< blocks whose gradient leaves after it
   std::vector<std::int64_t> gradient_offsets = {};  ///< where each of them lies in the csx's gradient buffers, elements
-  std::vector<bool> gradient_is_last = {};        ///< no later visit of the pass contributes to this block
+  std::vector<bool> gradient_is_last = {};          ///< no later visit of the pass contributes to this block
 };
 
 /// Everything the fabric needs to know of a pass before anything is posted: the same on all ranks.

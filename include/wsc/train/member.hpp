@@ -16,7 +16,7 @@ namespace wsc::train {
 
 /// The data sets of a run; none where the run does not use them.
 struct RunData {
-  std::optional<data::Dataset> train, evaluate;
+  std::unique_ptr<data::Dataset> train, evaluate;
 };
 
 /// One rank of the cluster: a memoryx role, a csx role, or (one process, null fabric) both. It obeys the orders of rank 0.

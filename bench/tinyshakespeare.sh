@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: wsc authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Trains inputs/tinyshakespeare.cfg on a text, character by character, with three seeds: in one process with 2 threads, and on 1 memoryx
+# and 2 csx ranks. Prints the validation loss (exact mean over the last tenth of the text) and the seconds of training of each run.
+# Exit code 1 where the median loss of a layout is above the limit.
+#
+#   bench/tinyshakespeare.sh TEXT [FOLDER]
+#
+# FOLDER gets data and runs (default runs/bench-tinyshakespeare); what an earlier call left there is replaced.
+# WSC: the program (build/release/wsc). WSC_MPIRUN: the launcher with its flags. SEEDS: "1 2 3". LIMIT: 1.91.
+# LAYOUTS: "one-process 1x2". OVERRIDES: further settings for all runs, such as "--runconfig.max_steps=200".
+set -euo pipefail
+export LC_ALL=C
+
+usage() { sed -n '5,13s/^# \{0,1\}//p' "$0"; }
+case ${1:-} in
+  --help | -h) usage; exit 0 ;;
+  "" | -*) usage >&2; exit 2 ;;
+esac
+[ -r "$1" ] || { echo "tinyshakespeare: $1 is not a readable file." >&2; exit 3; }
+text=$(realpath "$1") folder=${2:+$(realpath -m "$2")}
+cd "$(dirname "$0")/.."
+
+folder=${folder:-runs/bench-tinyshakespeare}
+wsc=${WSC:-build/release/wsc}
+deck=inputs/tinyshakespeare.cfg
+limit=${LIMIT:-1.91}
+read -r -a seeds <<<"${SEEDS:-1 2 3}"
+read -r -a layouts <<<"${LAYOUTS:-one-process 1x2}"
+read -r -a overrides <<<"${OVERRIDES:-}"
+read -r -a mpirun <<<"${WSC_MPIRUN:-mpirun --bind-to none --oversubscribe}"
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1  # containers; without meaning for an ordinary user
+[ -x "$wsc" ] || { echo "tinyshakespeare: $wsc is missing; build it (README.md) or set WSC." >&2; exit 2; }
+
+# The same for all runs. No evaluation during the training: its time would count.
+common=(--train_input.data_dir="$folder/data/train" --eval_input.data_dir="$folder/data/val" --runconfig.eval_frequency=0 "${overrides[@]}")
+
+# train LAYOUT SEED RUN: prints the seconds of the whole program. Its messages go to RUN.log, shown when it fails.
+train() {
+  local launch=() cluster=(--cluster.threads=2) begin end
+  if [ "$1" = 1x2 ]; then
+    launch=("${mpirun[@]}" -np 3)
+    cluster=(--cluster.memoryx=1 --cluster.num_csx=2 --cluster.threads=1)
+  fi
+  begin=$(date +%s.%N)
+  "${launch[@]}" "$wsc" train "$deck" "${common[@]}" "${cluster[@]}" --runconfig.model_dir="$3" --runconfig.seed="$2" \
+    --train_input.shuffle_seed="$2" --runconfig.checkpoint_steps=0 >"$3.log" 2>&1 || { tail -n 20 "$3.log" >&2; return 1; }
+  end=$(date +%s.%N)
+  awk -v b="$begin" -v e="$end" 'BEGIN { printf "%.1f\n", e - b }'
+}
+
+# evaluate RUN: prints the mean loss of the newest checkpoint, always in one process.
+evaluate() {
+  "$wsc" eval "$deck" "${common[@]}" --runconfig.model_dir="$1" --cluster.threads=2 >"$1.eval.log" 2>&1 ||
+    { tail -n 20 "$1.eval.log" >&2; return 1; }
+  sed -n 's/.*: loss \([0-9.]*\),.*/\1/p' "$1.eval.log" | tail -n 1
+}
+
+median() { sort -g | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
+
+mkdir -p "$folder"
+"$wsc" data build "$text" --out "$folder/data" --form corpus --tokenizer character --val-fraction 0.1 --split tail --overwrite
+
+printf '\n%-12s %5s %9s %9s\n' layout seed loss seconds
+status=0
+for layout in "${layouts[@]}"; do
+  losses=() times=()
+  for seed in "${seeds[@]}"; do
+    run=$folder/$layout-seed$seed
+    rm -rf "$run" "$run.log" "$run.eval.log"
+    seconds=$(train "$layout" "$seed" "$run")
+    loss=$(evaluate "$run")
+    [ -n "$loss" ] || { echo "tinyshakespeare: wsc eval printed no loss; see $run.eval.log." >&2; exit 1; }
+    printf '%-12s %5s %9.4f %9.1f\n' "$layout" "$seed" "$loss" "$seconds"
+    losses+=("$loss") times+=("$seconds")
+  done
+  middle=$(printf '%s\n' "${losses[@]}" | median)
+  verdict="at most $limit: good"
+  awk -v m="$middle" -v l="$limit" 'BEGIN { exit !(m <= l) }' || { verdict="above $limit" status=1; }
+  printf '%-12s %5s %9.4f %9.1f  %s\n' "$layout" median "$middle" "$(printf '%s\n' "${times[@]}" | median)" "$verdict"
+done
+exit $status

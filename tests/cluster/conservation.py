@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: wsc authors
+# SPDX-License-Identifier: Apache-2.0
+"""Bytes on the wire are what they have to be: by wsc's counters, by the plan, by hand, and by Open MPI's own count.
+
+By hand: the block of a stage reaches each csx once on the way forward and once on the way back; the embedding's backward needs none, and
+the turn is one visit. Each of a stage's blocks sends one gradient per wave.
+"""
+
+import re
+
+import cluster
+from cluster import TINY, mpi
+
+# Open MPI's monitoring of its point-to-point layer, which its collectives use: bytes per pair of ranks, written at MPI_Finalize.
+MONITOR = [("pml_monitoring_enable", 2), ("pml_monitoring_enable_output", 3)]
+
+
+def block_bytes(workplace, deck):
+    """fp32 bytes of every block, from the table of parameters. (Sizes are chosen so that no matrix needs padding.)"""
+    blocks = {}
+    for line in workplace.tool("plan", deck, "--params").splitlines()[1:]:
+        found = re.match(r"(\S+)\s+\(([\d, ]+)\)\s+\S+\s+(?:yes|no)\s+(\S+)$", line)
+        assert found, line
+        elements = 1
+        for extent in found.group(2).split(","):
+            elements *= int(extent)
+        blocks[found.group(3)] = blocks.get(found.group(3), 0) + 4 * elements
+    return blocks
+
+
+def by_hand(blocks, stages, waves):
+    """(weight bytes to a csx, gradient bytes from it) per step. stages: blocks of every stage, in order of the forward pass."""
+    forward = sum(blocks[b] for stage in stages for b in stage)
+    backward = sum(blocks[b] for stage in stages[1:-1] for b in stage)
+    return waves * (forward + backward), waves * forward
+
+
+def monitored(prefix, ranks):
+    """Bytes sent by Open MPI from one rank to another, {(from, to): bytes}."""
+    sent = {}
+    for rank in range(ranks):
+        path = prefix.with_name(f"{prefix.name}.{rank}.prof")
+        for line in path.read_text().splitlines():
+            found = re.match(r"[EI]\t(\d+)\t(\d+)\t(\d+) bytes", line)
+            if found:
+                a, b, count = map(int, found.groups())
+                sent[a, b] = sent.get((a, b), 0) + count
+    return sent
+
+
+def expect_counters(report, what, run_dir, layout, weights, gradients):
+    for row in cluster.rows(run_dir):
+        for column, each in (("weight_bytes", weights), ("gradient_bytes", gradients)):
+            report.expect(int(row[column]) == layout.csx * each, f"{what}, step {row['step']}: {column} is {row[column]}, not {layout.csx} × {each}")
+
+
+def expect_monitored(report, what, sent, layout, steps, weights, gradients):
+    """Open MPI's count lies above ours by control messages only."""
+    csx = range(layout.memoryx, layout.processes)
+    total, payload = sum(sent.values()), steps * layout.csx * (weights + gradients)
+    over = total - payload
+    report.expect(0 <= over <= 0.02 * payload, f"{what}: Open MPI sent {total} bytes, weights and gradients are {payload}")
+    if layout.csx == 1:  # with more of them, collectives also go from csx to csx
+        down = sum(n for (a, b), n in sent.items() if b in csx)
+        up = sum(n for (a, b), n in sent.items() if a in csx)
+        for way, count, wanted in (("to the csx", down, steps * weights), ("from the csx", up, steps * gradients)):
+            report.expect(0 <= count - wanted <= 0.02 * wanted, f"{what}: Open MPI sent {count} bytes {way}, counted were {wanted}")
+    print(f"    {what}: {payload} bytes by our count, {total} by Open MPI's ({100 * over / payload:.2f} % more)", flush=True)
+
+
+def body(workplace, report, arguments):
+    settings = cluster.merged(TINY, {"train_input.data_dir": workplace.data(), "model.hidden_size": 128, "runconfig.max_steps": 10})
+    untied = {"model.share_embedding_weights": False}
+    cases = [(mpi(1, 1), {}), (mpi(2, 2), {"csx.waves": 2}), (mpi(1, 2), untied)]
+    if not arguments.quick:
+        cases += [(mpi(1, 3), {}), (mpi(3, 1), {"csx.recompute": "on"}), (mpi(2, 3), {"csx.waves": 2, **untied}), (mpi(1, 2), {"train_input.batch_size": 1})]
+    for number, (layout, change) in enumerate(cases):
+        what = f"{layout}{''.join(f', {k}={v}' for k, v in change.items())}"
+        report.section(what)
+        deck, run_dir = workplace.deck(f"run{number}", cluster.merged(settings, change)), workplace.run_dir(f"run{number}")
+        plan = workplace.plan(layout, deck)
+        wire = plan["wire_bytes_per_step"]
+        weights, gradients = wire["weights_to_each_csx"], wire["gradients_from_each_csx"]
+        stages = [visit["receives"] for visit in plan["stream"] if visit["direction"] != "backward"]
+        hand = by_hand(block_bytes(workplace, deck), stages, plan["waves"])
+        report.expect((weights, gradients) == hand, f"{what}: the plan says {weights} and {gradients} bytes for each csx, by hand they are {hand}")
+
+        prefix = workplace.root / f"monitor{number}"
+        workplace.complete(layout, deck, mca=[*MONITOR, ("pml_monitoring_filename", prefix)])
+        expect_counters(report, what, run_dir, layout, weights, gradients)
+        expect_monitored(report, what, monitored(prefix, layout.processes), layout, len(cluster.rows(run_dir)), weights, gradients)
+
+
+if __name__ == "__main__":
+    cluster.main("conservation", __doc__, body)
