@@ -19,6 +19,7 @@ using std::chrono::seconds;
 // Sleeps between two looks at the transport while nothing moves. Short enough not to be seen beside a message of a megabyte (some
 // 100 us), long enough that waiting ranks leave the cores to those that compute.
 constexpr microseconds shortest_pause{20}, longest_pause{200};
+constexpr microseconds idle_pause{10000};  // with nothing posted
 constexpr seconds halt_patience{2};    // the thread makes no blocking calls, so it parks at once unless the MPI library hangs
 constexpr seconds abort_patience{4};   // then the process ends without the library; the launcher stops the others
 constexpr seconds orphan_patience{8};  // after a failure, for the role to print its message and call abort
@@ -145,7 +146,7 @@ FabricThread::Order FabricThread::take_orders() {
   std::unique_lock lock(mutex_);
   const auto called = [&] { return !incoming_.empty() || halt_ || abort_code_; };
   if (idle()) {
-    changed_.wait(lock, [&] { return called() || finish_; });
+    while (!changed_.wait_for(lock, idle_pause, [&] { return called() || finish_; })) transport_->progress();
     pause_ = shortest_pause;
   } else if (!moved_) {
     if (!changed_.wait_for(lock, pause_, called)) pause_ = std::min(pause_ * 3 / 2, longest_pause);

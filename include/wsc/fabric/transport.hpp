@@ -46,6 +46,8 @@ class Transport {
   virtual Rank rank() const = 0;
   /// Starts a collective. `message.bytes` > 0 and below 2^31 elements.
   virtual std::unique_ptr<Pending> post(const Message& message) = 0;
+  /// Called now and then while nothing is pending: a library may still hold bytes that it has reported as sent.
+  virtual void progress() {}
   /// From now on nobody touches the buffers of messages that are still pending. Only abort() may follow.
   virtual void halt() noexcept = 0;
   /// Last call of an orderly end: nothing is pending.
