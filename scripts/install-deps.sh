@@ -154,7 +154,7 @@ ask() {
   [[ $answer == [yY]* ]] || fail "stopped, and apt's sources are as before. $own_kokkos"
 }
 
-# Kokkos from Debian's unstable suite, for releases that have none (why, and what it changes: docs/decisions/kokkos-on-debian.md).
+# Kokkos from Debian's unstable suite, for releases that have none (why, and what it changes: docs/decisions/001-kokkos-on-debian.md).
 kokkos_from_unstable() {
   find_archive || fail "no usable Kokkos, and no Debian source to take it from. $own_kokkos"
   local suites=sid target=()

@@ -47,17 +47,17 @@ title "3/6 Data: bytes of English text, packed into HDF5 files for training and 
 if [ -d "$data/train" ]; then
   echo "$data is there already (--fresh makes it anew)"
 else
-  show "$wsc" data build "$text" --output "$data"
+  show "$wsc" data build "$text" --out "$data" --max-sequence-length 128 --val-fraction 0.05
 fi
 
 title "4/6 Train for about two minutes: one memoryx holds the weights, two csx compute"
 show "${mpirun[@]}" -np 3 "$wsc" train "$deck"
 
-title "5/6 Evaluate: loss and perplexity on text that the model has not seen"
-show "$wsc" eval "$deck"
+title "5/6 Evaluate: loss and perplexity on all of the text that the model has not seen"
+show "$wsc" eval "$run"
 
 title "6/6 Generate"
-show "$wsc" generate "$deck" --prompt "And God said" --max_tokens 200 --temperature 0.8 --seed 1
+show "$wsc" generate "$run" --prompt "And God said" --max-tokens 300 --temperature 0.8 --seed 1
 
 cat <<EOF
 

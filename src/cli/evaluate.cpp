@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: wsc authors
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <numbers>
@@ -82,6 +82,13 @@ ExitCode evaluate(Arguments arguments) {
     settings = read_settings(target, overrides);
     run_dir = settings.runconfig.model_dir;
   }
+  // The run's layout is no matter here: whatever was started does it, one process too.
+  const auto given = [&](const char* key) {
+    return std::any_of(overrides.begin(), overrides.end(), [&](const std::string& o) { return o.find(key) != std::string::npos; });
+  };
+  if (!given("cluster.memoryx")) settings.cluster.memoryx = 0;
+  if (!given("cluster.num_csx")) settings.cluster.num_csx = 0;
+  if (!given("runconfig.eval_steps")) settings.runconfig.eval_steps = 0;  // all of the data
   return run_cluster(settings, [&](const train::Setup& setup, fabric::Channel* channel) {
     train::Control control(channel);
     std::string list;

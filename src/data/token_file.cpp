@@ -40,7 +40,7 @@ Form form_of(const hdf5::Dataset& data) {
   if (shape.size() == 3 && shape[1] == 3 && shape[2] > 0) return Form::sample;
   if (shape.size() == 3 && shape[1] == 5 && shape[2] > 0) return Form::vsl;
   throw DataError(data.file_name() + ": dataset 'data' has shape " + text_of(shape) +
-                  "; token files hold (n, 3, T), (n, 5, T) with spans and positions, or one dimension. See docs/data.md or build it with "
+                  "; token files hold (n, 3, T), (n, 5, T) with spans and positions, or one dimension. Build one with "
                   "`wsc data build`");
 }
 

@@ -89,7 +89,7 @@ void FabricThread::halt() noexcept {
 void FabricThread::abort(int exit_code) {
   if (std::this_thread::get_id() == thread_.get_id()) return transport_->abort(exit_code);
   std::unique_lock lock(mutex_);
-  abort_code_ = exit_code;
+  if (!abort_code_) abort_code_ = exit_code;
   changed_.notify_all();
   if (changed_.wait_for(lock, abort_patience, [&] { return ended_; })) return;
   std::fflush(nullptr);

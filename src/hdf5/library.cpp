@@ -26,6 +26,19 @@ Lock::Lock() : guard_(mutex()) {
   WSC_ASSERT(silent);
 }
 
+namespace {
+
+/// The library's descriptions of failed system calls are long: "what: time = ..., errno = 28, error message = 'No space left', ...".
+std::string shortened(const std::string& description) {
+  const std::string mark = "error message = '";
+  const std::size_t begin = description.find(mark);
+  if (begin == std::string::npos) return description;
+  const std::size_t text = begin + mark.size();
+  return description.substr(0, description.find(':')) + ": " + description.substr(text, description.find('\'', text) - text);
+}
+
+}  // namespace
+
 std::string reason() {
   std::string text;
   H5Ewalk2(
@@ -35,7 +48,7 @@ std::string reason() {
         return 0;
       },
       &text);
-  return text.empty() ? "no reason given by HDF5" : text;
+  return text.empty() ? "no reason given by HDF5" : shortened(text);
 }
 
 Handle own_file(hid_t id) { return own<H5Fclose>(id); }

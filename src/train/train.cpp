@@ -55,7 +55,7 @@ ExitCode train(const Settings& settings, Setup setup, fabric::Channel* channel) 
   RunData data;
   std::optional<Plans> plans;
   control.agree([&] {
-    data = open_data(settings, true, settings.runconfig.eval_frequency > 0 || !settings.eval_input.data_dir.empty());
+    data = open_data(settings, true, settings.runconfig.eval_frequency > 0);
     setup.tokens = data.train->sequence_length();
     setup.eval_tokens = data.evaluate ? data.evaluate->sequence_length() : 0;
     plans.emplace(graph, settings, setup);

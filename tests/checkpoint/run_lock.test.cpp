@@ -211,7 +211,7 @@ TEST_F(Lock, ManyAtOnceOneWins) {
           const RunLock lock = RunLock::acquire(dir, {.wait_s = 0});
           if (::write(counts[1], "+", 1) != 1) ::_exit(2);
           while (fs::exists(go)) ::usleep(100);
-        } catch (const DataError&) {
+        } catch (const std::exception&) {
           if (::write(counts[1], "-", 1) != 1) ::_exit(2);
         }
         ::_exit(0);

@@ -288,7 +288,7 @@ TEST_F(Hdf5, FullDiskIsReported) {
   });
   setrlimit(RLIMIT_FSIZE, &old);
   signal(SIGXFSZ, handler);
-  EXPECT_THAT(message, AllOf(HasSubstr("a.h5"), HasSubstr("disk full")));
+  EXPECT_THAT(message, AllOf(HasSubstr("a.h5"), HasSubstr("failed: File too large"), HasSubstr("disk full")));
 }
 
 TEST_F(Hdf5, ManyThreads) {

@@ -25,7 +25,9 @@ struct ChannelSettings {
 
 /// Starts the fabric thread, which makes every MPI call of the process, MPI_Init_thread and MPI_Finalize (in the destructor) included,
 /// and creates one communicator per shard and direction and one for control. Throws SettingsError where ranks ≠ M + N, SystemError
-/// where MPI does not grant MPI_THREAD_FUNNELED.
+/// where MPI does not grant MPI_THREAD_FUNNELED; all ranks throw the same then, and MPI is finished already. Destroying the channel
+/// carries out what was posted; while an exception passes through it aborts the run with exit code 5: catch where the channel lives,
+/// print the message, then call abort().
 std::unique_ptr<Channel> make_mpi_channel(const Layout& layout, const ChannelSettings& settings);
 
 /// Runs `body` once per rank of the layout, each on a thread of its own of this process, over in-process collectives with real copies
