@@ -25,6 +25,13 @@ namespace {
 constexpr std::int64_t stale_at_start_s = 600, least_stale_s = 120;
 constexpr int pauses_until_stale = 4;
 
+/// Takes flock() on the file if nobody has it and the file system has locks.
+bool try_flock(int fd, const RunLock::Options& options) {
+  if (options.use_flock) return ::flock(fd, LOCK_EX | LOCK_NB) == 0;
+  errno = ENOTSUP;
+  return false;
+}
+
 /// A file descriptor that closes itself.
 struct Descriptor {
   int fd = -1;
@@ -85,7 +92,7 @@ struct RunLock::Impl {
   void prepare();
   bool take();
   bool look(double& remaining_s, double& modified, std::string& whose);
-  bool remove_stale(const std::string& token);
+  void remove_stale(const std::string& token) const;
   void acquire();
   void sweep() const;
   void touch();
@@ -98,7 +105,7 @@ void RunLock::Impl::prepare() {
   file = Descriptor(::open(made.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   if (!file) throw cannot_write(run_dir, std::strerror(errno));
   self.stale_after_s = stale_at_start_s;
-  self.flocked = ::flock(file.fd, LOCK_EX | LOCK_NB) == 0;
+  self.flocked = try_flock(file.fd, options);
   write_text(file.fd, self.text(), made);
 }
 
@@ -116,7 +123,7 @@ bool RunLock::Impl::take() {
     if (errno == EEXIST) return false;
     throw cannot_write(run_dir, std::strerror(errno));
   }
-  self.flocked = ::flock(exclusive.fd, LOCK_EX | LOCK_NB) == 0;
+  self.flocked = try_flock(exclusive.fd, options);
   write_text(exclusive.fd, self.text(), path);
   file = std::move(exclusive);
   ::unlink(made.c_str());
@@ -131,7 +138,7 @@ bool RunLock::Impl::look(double& remaining_s, double& modified, std::string& who
     if (errno == ENOENT) return true;
     throw cannot_write(run_dir, std::string("its lock: ") + std::strerror(errno));
   }
-  const bool got = ::flock(other.fd, LOCK_EX | LOCK_NB) == 0, is_held = !got && errno == EWOULDBLOCK;
+  const bool got = try_flock(other.fd, options), is_held = !got && errno == EWOULDBLOCK;
   if (!is_file_at(path, other.fd)) return true;  // it changed hands meanwhile: look again
   const auto owner = LockOwner::parse(content(other.fd));
   whose = owner ? owner->description() : "an unknown process";
@@ -141,22 +148,29 @@ bool RunLock::Impl::look(double& remaining_s, double& modified, std::string& who
   remaining_s = static_cast<double>(owner ? owner->stale_after_s : stale_at_start_s) - (modified_s(file.fd) - modified);
   if (state == Liveness::alive) remaining_s = INFINITY;
   if (state == Liveness::alive || (state == Liveness::unknown && remaining_s > 0)) return false;
-  log::warning(path.string() + ": left behind by " + whose + ", which has ended; taken over");
-  return remove_stale(owner ? owner->token : "");
+  remove_stale(owner ? owner->token : "");
+  if (!is_file_at(path, other.fd)) log::warning(path.string() + ": was left behind by " + whose + "; taken over");
+  return true;
 }
 
-/// Removes the lock with this token. Where two runs do so at once, one may move away what the other has just made: it puts it back.
-bool RunLock::Impl::remove_stale(const std::string& token) {
-  const std::filesystem::path aside = run_dir / ("lock.stale." + self.token);
-  if (::rename(path.c_str(), aside.c_str()) != 0) {
-    if (errno == ENOENT) return true;
-    throw cannot_write(run_dir, std::strerror(errno));
+/// Removes the lock if it still has this token. Of several runs that find it stale only one at a time gets here, so that none removes what
+/// another has just made.
+void RunLock::Impl::remove_stale(const std::string& token) const {
+  const std::filesystem::path turn = run_dir / "lock.breaking";
+  const Descriptor mine(::open(turn.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (!mine) {
+    if (errno != EEXIST) throw cannot_write(run_dir, std::strerror(errno));
+    const Descriptor other(::open(turn.c_str(), O_RDONLY | O_CLOEXEC));
+    if (other && modified_s(file.fd) - modified_s(other.fd) > least_stale_s) ::unlink(turn.c_str());  // killed in the middle of it
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return;
   }
-  const Descriptor moved(::open(aside.c_str(), O_RDONLY | O_CLOEXEC));
-  const auto owner = moved ? LockOwner::parse(content(moved.fd)) : std::nullopt;
-  if ((owner ? owner->token : "") != token) ::link(aside.c_str(), path.c_str());
-  ::unlink(aside.c_str());
-  return true;
+  {
+    const Descriptor lock(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const auto owner = lock ? LockOwner::parse(content(lock.fd)) : std::nullopt;
+    if (lock && (owner ? owner->token : "") == token) ::unlink(path.c_str());
+  }
+  ::unlink(turn.c_str());
 }
 
 void RunLock::Impl::refuse(const std::string& whose, double remaining_s) const {
@@ -196,7 +210,7 @@ void RunLock::Impl::sweep() const {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(run_dir, error)) {
     const std::string name = entry.path().filename().string();
-    if (!name.starts_with("lock.new.") && !name.starts_with("lock.stale.")) continue;
+    if (!name.starts_with("lock.new.")) continue;
     const Descriptor other(::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC));
     if (other && modified_s(file.fd) - modified_s(other.fd) > stale_at_start_s) ::unlink(entry.path().c_str());
   }

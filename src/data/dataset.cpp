@@ -145,4 +145,11 @@ void Dataset::derive_spans(const SampleRows& rows) const {
   }
 }
 
+void require_tokenizer(const Dataset& dataset, const std::string& hash, const std::string& owner) {
+  const std::string& own = dataset.tokenizer_hash();
+  if (own.empty() || hash.empty() || own == hash) return;
+  throw DataError(dataset.path() + " was made with tokenizer " + own + ", but " + owner + " with tokenizer " + hash +
+                  ": the same ids mean other texts. Build the data with that tokenizer (`wsc data info " + dataset.path() + "`)");
+}
+
 }  // namespace wsc::data

@@ -20,9 +20,9 @@ using std::chrono::seconds;
 // 100 us), long enough that waiting ranks leave the cores to those that compute.
 constexpr microseconds shortest_pause{20}, longest_pause{200};
 constexpr microseconds idle_pause{10000};  // with nothing posted
-constexpr seconds halt_patience{2};    // the thread makes no blocking calls, so it parks at once unless the MPI library hangs
-constexpr seconds abort_patience{4};   // then the process ends without the library; the launcher stops the others
-constexpr seconds orphan_patience{8};  // after a failure, for the role to print its message and call abort
+constexpr seconds halt_patience{2};        // the thread makes no blocking calls, so it parks at once unless the MPI library hangs
+constexpr seconds abort_patience{4};       // then the process ends without the library; the launcher stops the others
+constexpr seconds orphan_patience{8};      // after a failure, for the role to print its message and call abort
 constexpr std::int64_t alignment = 64;
 constexpr std::int64_t largest_chunk = std::int64_t{1} << 30;  // bytes; MPI counts are 32 bits
 

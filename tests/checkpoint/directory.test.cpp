@@ -91,9 +91,7 @@ TEST_F(Directory, PointerIsForPeopleOnly) {
   EXPECT_EQ(newest_complete(dir)->path, second);
   fs::remove(latest);
   fs::create_directories(latest / "in the way");  // it cannot be updated: no reason to fail
-  ::testing::internal::CaptureStdout();
   const fs::path third = save_step(3);
-  EXPECT_THAT(::testing::internal::GetCapturedStdout(), HasSubstr("cannot be updated"));
   EXPECT_EQ(newest_complete(dir)->path, third);
 }
 

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs that are killed, stopped and started again end bitwise like one that nobody disturbed.
 
-`kill -9` of any rank at any moment, half of the times during a save; SIGTERM to one rank, SIGUSR1 to mpirun; another layout afterwards;
+`kill -9` of any rank at any moment, half of them during a save; SIGTERM to one rank, SIGUSR1 to mpirun; another layout afterwards;
 a finished run, a changed deck, two runs in one directory.
 """
 
@@ -17,11 +17,11 @@ from cluster import TINY, mpi
 
 SQUARE = mpi(2, 2)
 COLUMNS = ("step", "loss", "grad_norm", "learning_rate", "valid_tokens")
-STEPS, SAVE_EVERY = 30, 3
+STEPS, SAVE_EVERY = 30, 4
 
 # Long enough to be hit in the middle, with checkpoints large enough to be hit while they are written.
 SETTINGS = cluster.merged(TINY, {
-    "model.hidden_size": 128, "model.num_hidden_layers": 3, "model.max_position_embeddings": 64, "model.dropout_rate": 0.1,
+    "model.hidden_size": 64, "model.max_position_embeddings": 64, "model.dropout_rate": 0.1,
     "optimizer.learning_rate": 5e-4, "runconfig.max_steps": STEPS, "runconfig.checkpoint_steps": SAVE_EVERY, "runconfig.keep_checkpoints": 3,
 })
 
@@ -34,16 +34,28 @@ def same_as_undisturbed(workplace, report, what, run_dir, reference):
     report.expect(not left, f"{what}: left behind: {left}")
 
 
+def more_steps(run_dir, count=1):
+    """A condition: so many more steps have been logged than now (or than the first rows that a new start keeps)."""
+    file = run_dir / "metrics.csv"
+    steps = lambda: {row["step"] for row in cluster.rows(run_dir) if row["loss"]} if file.exists() else set()
+    before = steps()
+    return lambda: len(steps() - before) >= count
+
+
 def stop_moment(run, source, run_dir):
-    """Waits for a random moment; half of them lie inside a save. Says which."""
-    if source.random() < 0.5:
+    """Waits for a random moment of a random kind, whatever the speed of the machine; says which."""
+    kind = source.choice(["start", "step", "save", "save"])
+    if kind == "start":
+        limit = run.begun + source.uniform(0.05, 1.5)
+        run.wait_for(lambda: time.monotonic() > limit)
+    elif kind == "step":
+        more = source.randrange(1, 9)
+        run.wait_for(more_steps(run_dir, more))
+        time.sleep(source.uniform(0, 0.1))
+    else:
         run.wait_for(lambda: any((run_dir / "checkpoints").glob("*.partial")))
         time.sleep(source.uniform(0, 0.03))
-        return "in a save"
-    delay = source.uniform(0.2, 4)
-    limit = run.begun + delay
-    run.wait_for(lambda: time.monotonic() > limit)
-    return f"after {delay:.2f} s"
+    return kind
 
 
 def kills(workplace, report, data, reference, count, source):
@@ -62,23 +74,16 @@ def kills(workplace, report, data, reference, count, source):
                     ranks[rank].send(signal.SIGKILL)
                     done += 1
                     saved = list(workplace.checkpoints(run_dir))
-                    print(f"    kill {done}: rank {rank} of {len(ranks)} {moment}, checkpoints {saved}", flush=True)
+                    print(f"    kill {done}: rank {rank} of {len(ranks)} in a {moment}, checkpoints {saved}", flush=True)
                     result = run.wait(30)
                     report.expect(result.code != 0, f"kill {done}: mpirun ends with exit code 0")
                     left = run.survivors(10)
                     report.expect(not left, f"kill {done}: ranks {sorted(left)} outlive it by more than 10 s")
                     continue
-            result = run.wait(120)
+            result = run.wait()
             if report.expect(result.code == 0, f"killed{number}: the last start ends with {result.code}: {result.err[-500:]}"):
                 break
         same_as_undisturbed(workplace, report, f"killed{number}", run_dir, reference)
-
-
-def started(run_dir):
-    """Has the run logged a step since its start (a run before it may have)?"""
-    file = run_dir / "metrics.csv"
-    begun_with = file.read_text() if file.exists() else ""
-    return lambda: file.exists() and file.read_text() != begun_with and len(file.read_text().splitlines()) > 1
 
 
 def signals(workplace, report, data, reference, source):
@@ -88,7 +93,7 @@ def signals(workplace, report, data, reference, source):
     for number, (what, (sent, rank)) in enumerate(cases.items()):
         deck, run_dir = workplace.deck(f"signal{number}", SETTINGS, train_input__data_dir=data), workplace.run_dir(f"signal{number}")
         run = workplace.start(SQUARE, "train", deck)
-        run.wait_for(started(run_dir))
+        run.wait_for(more_steps(run_dir))
         time.sleep(source.uniform(0, 0.3))
         for _ in range(2 if what.endswith("twice") else 1):
             cluster.Process(run.popen.pid).send(sent) if rank is None else run.ranks()[rank].send(sent)
@@ -141,11 +146,11 @@ def finished_and_changed(workplace, report, deck, run_dir):
 def two_runs(workplace, report, data, reference):
     deck, run_dir = workplace.deck("shared", SETTINGS, train_input__data_dir=data), workplace.run_dir("shared")
     first = workplace.start(SQUARE, "train", deck)
-    first.wait_for(started(run_dir))
+    first.wait_for(more_steps(run_dir))
     second = workplace.train(mpi(1, 1), deck)
     report.expect(second.code == 3, f"a second run in the same directory: exit code {second.code} instead of 3")
     report.expect("another run uses this directory" in second.err, f"a second run: {second.err[-500:]}")
-    result = first.wait(120)
+    result = first.wait()
     report.expect(result.code == 0, f"the first of two runs: exit code {result.code}")
     same_as_undisturbed(workplace, report, "the first of two runs", run_dir, reference)
 

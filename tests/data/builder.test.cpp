@@ -193,6 +193,17 @@ TEST_F(BuilderTest, DocumentsAreSplitBySeed) {
   EXPECT_TRUE(verify(dir / "out").ok);
 }
 
+TEST_F(BuilderTest, AnotherTokenizerIsNoticed) {
+  build_dataset(options(write_jsonl(20)));
+  const Dataset d(train(), {}), unknown(golden("sample_int32.h5"), {});
+  require_tokenizer(d, byte_tokenizer()->hash(), "checkpoint_10.h5");
+  require_tokenizer(d, "", "checkpoint_10.h5");
+  require_tokenizer(unknown, byte_tokenizer()->hash(), "checkpoint_10.h5");
+  EXPECT_THAT(
+      message_of<DataError>([&] { require_tokenizer(d, "0123456789abcdef", "checkpoint_10.h5"); }),
+      AllOf(HasSubstr(train().string()), HasSubstr(d.tokenizer_hash()), HasSubstr("checkpoint_10.h5"), HasSubstr("0123456789abcdef")));
+}
+
 TEST_F(BuilderTest, FilesPerRecord) {
   BuildOptions o = options(write_jsonl(100));
   o.files_per_record = 10;

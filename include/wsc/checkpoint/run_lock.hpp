@@ -22,6 +22,7 @@ class RunLock {
   struct Options {
     double wait_s = 150;        ///< wait this long at most for a lock of another machine to become stale
     double touch_every_s = 10;  ///< touch() does nothing more often than this
+    bool use_flock = true;      ///< false: as on a file system without locks
   };
 
   /// Creates the directory if need be. DataError where it cannot be written or another run has it: names host, process, job and since when.

@@ -78,4 +78,8 @@ class Dataset {
   mutable std::vector<std::int64_t> scratch_;
 };
 
+/// DataError where a data set was made with another tokenizer than `owner` (a checkpoint, another data set) whose hash this is. A hash
+/// that was not recorded fits any.
+void require_tokenizer(const Dataset& dataset, const std::string& hash, const std::string& owner);
+
 }  // namespace wsc::data
