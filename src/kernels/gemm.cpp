@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wsc/kernels/gemm.hpp"
 
+#include <algorithm>
+
 #include <omp.h>
 #include <oneapi/dnnl/dnnl.h>
 
@@ -27,6 +29,12 @@ class LibraryThreads {
   bool differs_;
 };
 
+/// The library splits the sum over k between threads where C has fewer blocks of 64 × 48 than there are threads: never let it.
+int useful_threads(const Exec& exec, std::int64_t m, std::int64_t n) {
+  const std::int64_t blocks = ((m + 63) / 64) * ((n + 63) / 64), threads = exec.concurrency();
+  return static_cast<int>(std::min(blocks, threads));
+}
+
 }  // namespace
 
 template <>
@@ -37,7 +45,7 @@ void gemm(const Exec& exec, Transpose ta, Transpose tb, std::int64_t m, std::int
     gemm_portable(exec, ta, tb, m, n, k, alpha, a, b, beta, c, c_stride);
     return;
   }
-  const LibraryThreads threads(exec.concurrency());
+  const LibraryThreads threads(useful_threads(exec, m, n));
   const dnnl_status_t status = dnnl_sgemm(ta == Transpose::yes ? 'T' : 'N', tb == Transpose::yes ? 'T' : 'N', m, n, k, alpha, a.data,
                                           a.stride, b.data, b.stride, beta, c, c_stride);
   WSC_ENSURE(status == dnnl_success);

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: wsc authors
 // SPDX-License-Identifier: Apache-2.0
-#include "wsc/base/error.hpp"
+#include <cstring>
+
 #include "wsc/train/roles.hpp"
 #include "wsc/train/step.hpp"
 
@@ -28,15 +29,26 @@ std::optional<data::BatchPart> CsxRole::part_of_step(std::int64_t step) {
   return part;
 }
 
+/// The next batch. Where it cannot be read, one without samples: the other ranks count on this one's part in the pass.
+data::Batch CsxRole::read(data::BatchReader& reader, std::int64_t number) {
+  try {
+    std::optional<data::Batch> batch = reader.next();
+    WSC_ASSERT(batch && batch->step == number);
+    return std::move(*batch);
+  } catch (const Error& error) {
+    failure_ = error;
+    return {};
+  }
+}
+
 void CsxRole::step(const PassOrder& order) {
   const PlannedPass& pass = plans_.train(order.batch);
-  const std::optional<data::Batch> batch = train_reader_->next();
-  WSC_ASSERT(batch && batch->step == order.step);
+  const data::Batch batch = read(*train_reader_, order.step);
   const csx::PassNumbers numbers{.gradient_scale = 1.0 / (static_cast<double>(order.batch) * pass.plan.request.tokens),
                                  .training = true,
                                  .seed = static_cast<std::uint64_t>(settings_.runconfig.seed),
                                  .step = static_cast<std::uint64_t>(order.step)};
-  losses_ = csx_pass(csx_, pass, numbers, *batch, *streams_);
+  losses_ = csx_pass(csx_, pass, numbers, batch, *streams_);
 }
 
 void CsxRole::start_evaluation(std::int64_t first) {
@@ -53,9 +65,8 @@ void CsxRole::start_evaluation(std::int64_t first) {
 
 void CsxRole::evaluate(const PassOrder& order) {
   if (order.eval_batch == 0 || !eval_reader_) start_evaluation(order.eval_batch);
-  const std::optional<data::Batch> batch = eval_reader_->next();
-  WSC_ASSERT(batch && batch->step == order.eval_batch);
-  losses_ = csx_pass(csx_, plans_.evaluate(), {.training = false}, *batch, *streams_);
+  const data::Batch batch = read(*eval_reader_, order.eval_batch);
+  losses_ = csx_pass(csx_, plans_.evaluate(), {.training = false}, batch, *streams_);
 }
 
 void CsxRole::report(RankReport& report) const {
@@ -63,6 +74,9 @@ void CsxRole::report(RankReport& report) const {
   report.valid_tokens = losses_.valid_tokens;
   report.exposed_wait_s = streams_->exposed_wait_s();
   report.arena_bytes = csx_.arena_bytes();
+  if (!failure_) return;
+  report.error = static_cast<std::int32_t>(failure_->code());
+  std::strncpy(report.message, failure_->what(), sizeof report.message - 1);
 }
 
 }  // namespace wsc::train

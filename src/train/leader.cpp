@@ -16,6 +16,16 @@ namespace {
 
 std::filesystem::path file_in(const Settings& s, const char* name) { return std::filesystem::path(s.runconfig.model_dir) / name; }
 
+/// What rank 0 does by itself while all others wait for an order: where it fails, the run can end in good order.
+template <class Body>
+auto alone(const Body& body) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    throw LeaderStop(error.code(), error.what());
+  }
+}
+
 }  // namespace
 
 Leader::Leader(Member& member, const Settings& settings, const Setup& setup, const RunData& data, checkpoint::RunLock& lock,
@@ -47,7 +57,7 @@ ExitCode Leader::run() {
   std::optional<std::string> stop;
   while (state_.step < r.max_steps && !(stop = reason_to_stop())) {
     step();
-    lock_.touch();
+    alone([&] { lock_.touch(); });
     if (data_.evaluate && r.eval_frequency > 0 && state_.step % r.eval_frequency == 0) evaluate();
     if (r.checkpoint_steps > 0 && state_.step % r.checkpoint_steps == 0) save();
   }
@@ -89,7 +99,8 @@ void Leader::step() {
   if (problem) {
     log::warning("Step " + std::to_string(state_.step) + " is skipped: " + *problem);
     if (state_.skipped_in_a_row >= settings_.optimizer.max_skipped_steps)
-      throw NumericalError(std::to_string(state_.skipped_in_a_row) + " steps in a row had gradients that are not finite (the last: " + *problem +
+      throw LeaderStop(ExitCode::numerical,
+                       std::to_string(state_.skipped_in_a_row) + " steps in a row had gradients that are not finite (the last: " + *problem +
                            "). Lower optimizer.learning_rate or clip with optimizer.max_gradient_norm, and go on from the last checkpoint.");
   }
 }
@@ -193,13 +204,14 @@ void Leader::evaluate() {
 void Leader::save() {
   const Stopwatch watch;
   // Created, with its space reserved, before any rank hears of it: a full disk stops here and costs nothing.
-  const checkpoint::SaveFile file = checkpoint::create_partial(settings_.runconfig.model_dir, member_.graph(), state_);
+  const checkpoint::SaveFile file =
+      alone([&] { return checkpoint::create_partial(settings_.runconfig.model_dir, member_.graph(), state_); });
   try {
     const PassOrder order = next(PassKind::save);
     member_.control().from_leader(order);
     if (order.decides && member_.shard()) member_.shard()->decide(order.decision);
     const auto checksums = member_.save(file);
-    const auto path = checkpoint::finish(file, member_.graph(), checksums, {.keep = settings_.runconfig.keep_checkpoints});
+    const auto path = alone([&] { return checkpoint::finish(file, member_.graph(), checksums, {.keep = settings_.runconfig.keep_checkpoints}); });
     log::info(printf_text("Saved checkpoint %s at step %lld in %.2f s.", path.c_str(), static_cast<long long>(state_.step), watch.seconds()));
   } catch (...) {
     checkpoint::discard(file.path);

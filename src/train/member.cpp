@@ -105,7 +105,12 @@ void obey(Member& member) {
 
 std::vector<RankReport> order_pass(Member& member, const PassOrder& order) {
   member.control().from_leader(order);
-  return member.control().to_leader(member.run(order));
+  std::vector<RankReport> reports = member.control().to_leader(member.run(order));
+  for (std::size_t rank = 0; rank < reports.size(); ++rank)
+    if (reports[rank].error != 0)
+      throw LeaderStop(static_cast<ExitCode>(reports[rank].error),
+                       reports[rank].message + (reports.size() > 1 ? " (seen by rank " + std::to_string(rank) + ")" : std::string()));
+  return reports;
 }
 
 }  // namespace wsc::train

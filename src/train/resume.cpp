@@ -60,6 +60,12 @@ Start weights_only(const Settings& settings, const Graph& graph, const data::Dat
   return start;
 }
 
+/// Is this a checkpoint in the run directory?
+bool is_own(const std::filesystem::path& checkpoint, const std::filesystem::path& run_dir) {
+  std::error_code error;
+  return !checkpoint.empty() && std::filesystem::equivalent(checkpoint.parent_path(), checkpoint::folder(run_dir), error) && !error;
+}
+
 }  // namespace
 
 void check_tokenizer(const data::Dataset& data, const checkpoint::RunState& state, const std::filesystem::path& checkpoint) {
@@ -72,10 +78,12 @@ Start find_start(const Settings& settings, const Graph& graph, const data::Datas
   const RunSettings& run = settings.runconfig;
   for (const auto& gone : checkpoint::remove_partials(run.model_dir))
     log::warning("Removed " + gone.string() + ", which a save that was interrupted left behind.");
-  const auto newest = checkpoint::newest_complete(run.model_dir);
+  // A checkpoint of the run's own directory is gone back to, whatever comes after it (it may be damaged); one of another run begins this one.
+  const bool back = run.load_checkpoint_states == "all" && is_own(run.checkpoint_path, run.model_dir);
+  const auto newest = back ? std::nullopt : checkpoint::newest_complete(run.model_dir);
 
   Start start;
-  if (newest && run.autoload_last_checkpoint && (run.checkpoint_path.empty() || run.load_checkpoint_states == "model")) {
+  if (newest && run.autoload_last_checkpoint) {
     start = resume(settings, graph, data, setup, newest->path);
   } else if (!run.checkpoint_path.empty() && run.load_checkpoint_states == "model") {
     start = weights_only(settings, graph, data);

@@ -94,7 +94,13 @@ ExitCode train(const Settings& settings, Setup setup, fabric::Channel* channel) 
   }
   announce(settings, graph, *plans, setup, start);
   Leader leader(*member, settings, setup, data, *lock, start.state);
-  const ExitCode code = leader.run();
+  ExitCode code;
+  try {
+    code = leader.run();
+  } catch (const LeaderStop& stop) {
+    log::error(stop.what());
+    code = stop.code();
+  }
   control.from_leader(PassOrder{});
   log::close_file();
   return static_cast<ExitCode>(control.from_leader(static_cast<std::int32_t>(code)));

@@ -52,7 +52,12 @@ class Member {
 /// All ranks but 0: obeys orders until the run finishes.
 void obey(Member& member);
 
-/// Rank 0: one step or evaluation on all ranks; returns the reports in rank order.
+/// Rank 0 ends the run with this message and code while all other ranks wait for an order, so that they can be told.
+struct LeaderStop : Error {
+  using Error::Error;
+};
+
+/// Rank 0: one step or evaluation on all ranks; returns the reports in rank order. Throws LeaderStop where one of them reports an error.
 std::vector<RankReport> order_pass(Member& member, const PassOrder& order);
 
 }  // namespace wsc::train

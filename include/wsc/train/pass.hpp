@@ -41,7 +41,7 @@ struct RankReport {
   std::int64_t resident_peak_bytes = 0;
   std::int64_t arena_bytes = 0, weight_bytes = 0, gradient_bytes = 0, state_bytes = 0;  ///< held now, by purpose
   std::int32_t error = 0;             ///< exit code of what failed here, or 0
-  char message[512] = {};             ///< its sentence, or the name of a parameter whose gradient is not finite
+  char message[1024] = {};            ///< its sentence, or the name of a parameter whose gradient is not finite
 };
 static_assert(std::is_trivially_copyable_v<RankReport>);
 

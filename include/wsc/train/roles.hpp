@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "wsc/base/error.hpp"
 #include "wsc/csx/csx.hpp"
 #include "wsc/data/batch_reader.hpp"
 #include "wsc/fabric/streams.hpp"
@@ -56,6 +57,7 @@ class CsxRole {
  private:
   std::optional<data::BatchPart> part_of_step(std::int64_t step);
   void start_evaluation(std::int64_t batch);
+  data::Batch read(data::BatchReader& reader, std::int64_t number);
 
   const Settings& settings_;
   const Plans& plans_;
@@ -66,6 +68,7 @@ class CsxRole {
   std::int64_t next_position_ = 0;  // of the reader thread
   std::optional<data::BatchReader> train_reader_, eval_reader_;
   csx::LossSum losses_;
+  std::optional<Error> failure_;  // of reading: the pass goes on without samples, its report says why
 };
 
 }  // namespace wsc::train
