@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: wsc authors
 // SPDX-License-Identifier: Apache-2.0
+#include <Kokkos_Core.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <Kokkos_Core.hpp>
 
 int main(int argc, char** argv) {
   testing::InitGoogleMock(&argc, argv);

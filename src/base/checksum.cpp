@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wsc/base/checksum.hpp"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <cstdio>
+
+#include <zlib.h>
 
 #include "wsc/base/random.hpp"
 

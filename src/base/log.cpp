@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wsc/base/log.hpp"
 
+#include <mutex>
+
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
-
-#include <mutex>
 
 namespace wsc::log {
 namespace {

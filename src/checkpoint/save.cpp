@@ -28,6 +28,15 @@ void make_folder(const std::filesystem::path& path) {
   }
 }
 
+/// An upper bound of the file's size. (Its exact size is known, and reserved, once it has been laid out.)
+std::uint64_t estimated_bytes(const Graph& graph, const RunState& state) {
+  constexpr std::uint64_t header_bytes = 1024, other_bytes = 64 << 10;
+  const std::uint64_t arrays = 1 + state.state_names.size();
+  return arrays *
+             (static_cast<std::uint64_t>(graph.parameters()) * sizeof(float) + graph.params.size() * (alignment_bytes + header_bytes)) +
+         state.deck.size() + state.tokenizer.size() + other_bytes;
+}
+
 /// Everything but values; places for checksums and marker are there already, so that finishing the file does not make it grow.
 std::vector<std::int64_t> write_skeleton(const std::filesystem::path& path, const Graph& graph, const RunState& state) {
   hdf5::File file = hdf5::File::create(path, {.checksummed_metadata = true, .alignment_bytes = alignment_bytes});
@@ -51,8 +60,7 @@ SaveFile create_partial(const std::filesystem::path& run_dir, const Graph& graph
   const std::filesystem::path where = folder(run_dir);
   make_folder(where);
   SaveFile file{file_path(run_dir, state.step).string() + format::partial_suffix, {}};
-  const std::uint64_t values = static_cast<std::uint64_t>(graph.parameters()) * sizeof(float) * (1 + state.state_names.size());
-  check_space(where, values);
+  check_space(where, estimated_bytes(graph, state));
   try {
     file.offsets = write_skeleton(file.path, graph, state);
     reserve(file.path);

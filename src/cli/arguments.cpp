@@ -12,8 +12,7 @@ template <class Number>
 Number parse(const std::string& text, const std::string& name, const char* kind) {
   Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size())
-    throw SettingsError("--" + name + " = " + text + " is not " + kind + ".");
+  if (error != std::errc() || end != text.data() + text.size()) throw SettingsError("--" + name + " = " + text + " is not " + kind + ".");
   return value;
 }
 

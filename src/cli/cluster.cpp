@@ -13,7 +13,9 @@
 namespace wsc::cli {
 namespace {
 
-std::string counts(std::int64_t memoryx, std::int64_t csx) { return std::to_string(memoryx) + " memoryx + " + std::to_string(csx) + " csx"; }
+std::string counts(std::int64_t memoryx, std::int64_t csx) {
+  return std::to_string(memoryx) + " memoryx + " + std::to_string(csx) + " csx";
+}
 
 fabric::Layout launched_layout(const ClusterSettings& c, const fabric::Launch& launch) {
   const std::int64_t nodes = (launch.ranks + launch.local_ranks - 1) / launch.local_ranks;
@@ -39,9 +41,10 @@ int threads_of_csx(const ClusterSettings& c, const ClusterPlan& plan, const fabr
 
 void report_binding(int threads) {
   if (const int allowed = cores_allowed(); allowed < threads)
-    log::warning("This rank may use " + std::to_string(allowed) + " of the node's " + std::to_string(cores_of_node()) + " cores but has " +
-                 std::to_string(threads) + " threads: the launcher has bound it. Start with `mpirun --bind-to none`, or set cluster.threads=" +
-                 std::to_string(allowed) + ".");
+    log::warning(
+        "This rank may use " + std::to_string(allowed) + " of the node's " + std::to_string(cores_of_node()) + " cores but has " +
+        std::to_string(threads) +
+        " threads: the launcher has bound it. Start with `mpirun --bind-to none`, or set cluster.threads=" + std::to_string(allowed) + ".");
 }
 
 /// Runs the body and, where it fails, says why and ends all ranks.
@@ -75,12 +78,13 @@ ClusterPlan plan_cluster(const Settings& settings, const fabric::Launch& launch)
   plan.fabric = c.fabric != "auto" ? c.fabric : launch.ranks > 1 ? "mpi" : "null";
   if (plan.fabric == "mpi") {
     if (launch.ranks < 2)
-      throw SettingsError("cluster.fabric=mpi needs a launcher: mpirun -np " + std::to_string(std::max<std::int64_t>(c.memoryx, 1) + std::max<std::int64_t>(c.num_csx, 1)) +
-                          " wsc train …");
+      throw SettingsError("cluster.fabric=mpi needs a launcher: mpirun -np " +
+                          std::to_string(std::max<std::int64_t>(c.memoryx, 1) + std::max<std::int64_t>(c.num_csx, 1)) + " wsc train …");
     plan.setup.layout = launched_layout(c, launch);
   } else {
     if (launch.ranks > 1)
-      throw SettingsError("cluster.fabric=" + plan.fabric + " is one process, but the launcher started " + std::to_string(launch.ranks) + " ranks.");
+      throw SettingsError("cluster.fabric=" + plan.fabric + " is one process, but the launcher started " + std::to_string(launch.ranks) +
+                          " ranks.");
     plan.setup.layout = {static_cast<int>(std::max<std::int64_t>(c.memoryx, 1)), static_cast<int>(std::max<std::int64_t>(c.num_csx, 1))};
     if (plan.fabric == "null" && plan.setup.layout.ranks() > 2)
       throw SettingsError(counts(c.memoryx, c.num_csx) + " ranks are asked for, but this is one process. Start it with mpirun -np " +

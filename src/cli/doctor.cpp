@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: wsc authors
 // SPDX-License-Identifier: Apache-2.0
-#include <sched.h>
-#include <unistd.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
+
+#include <sched.h>
+#include <unistd.h>
 
 #include "wsc/base/format.hpp"
 #include "wsc/cli/command.hpp"
@@ -29,8 +29,9 @@ ExitCode doctor(Arguments arguments) {
       if (CPU_ISSET(c, &set)) cores += (cores.empty() ? "" : ",") + std::to_string(c);
   const char* threads = std::getenv("OMP_NUM_THREADS");
   const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  std::printf("rank %d of %d on %s (%d of this job here): may use cores %s of %u, memory %s, OMP_NUM_THREADS %s\n", launch.rank, launch.ranks, host,
-              launch.local_ranks, cores.c_str(), std::thread::hardware_concurrency(), bytes_text(memory).c_str(), threads ? threads : "unset");
+  std::printf("rank %d of %d on %s (%d of this job here): may use cores %s of %u, memory %s, OMP_NUM_THREADS %s\n", launch.rank,
+              launch.ranks, host, launch.local_ranks, cores.c_str(), std::thread::hardware_concurrency(), bytes_text(memory).c_str(),
+              threads ? threads : "unset");
   if (launch.ranks > 1 && CPU_COUNT(&set) < static_cast<int>(std::thread::hardware_concurrency()) && launch.rank == 0)
     std::printf("note: the launcher binds ranks to cores. Start with `mpirun --bind-to none` unless each rank's threads fit its cores.\n");
   std::fflush(stdout);

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wsc/cli/kokkos_scope.hpp"
 
-#include <sched.h>
-
-#include <Kokkos_Core.hpp>
 #include <algorithm>
 #include <cstdlib>
 #include <thread>
+
+#include <Kokkos_Core.hpp>
+#include <sched.h>
 
 namespace wsc::cli {
 

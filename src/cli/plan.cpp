@@ -27,7 +27,8 @@ plan::Plan largest_plan(const Settings& s, const Graph& graph) {
   const fabric::Layout layout{static_cast<int>(std::max<std::int64_t>(1, s.cluster.memoryx)),
                               static_cast<int>(std::max<std::int64_t>(1, s.cluster.num_csx))};
   const bool streamed = layout.ranks() > 2 || (s.cluster.fabric != "null" && (s.cluster.memoryx > 0 || s.cluster.num_csx > 0));
-  const int threads = s.cluster.threads > 0 ? static_cast<int>(s.cluster.threads) : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int threads =
+      s.cluster.threads > 0 ? static_cast<int>(s.cluster.threads) : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const auto sizes = train::batch_sizes(s, 0);
   const std::int64_t batch = *std::max_element(sizes.begin(), sizes.end());
   return plan::make_plan(graph, plan::request_from(s, plan::Purpose::train, batch, sequence_length(s), layout, threads, streamed));

@@ -16,10 +16,13 @@ namespace wsc::cli {
 namespace {
 
 void print_help() {
-  std::printf("wsc %s: a wafer-scale cluster in software. Trains language models by weight streaming.\n\nusage: wsc COMMAND …\n\n", WSC_VERSION);
+  std::printf("wsc %s: a wafer-scale cluster in software. Trains language models by weight streaming.\n\nusage: wsc COMMAND …\n\n",
+              WSC_VERSION);
   for (const Command& c : commands()) std::printf("  %-60s %s\n", c.usage.c_str(), c.help.c_str());
-  std::printf("\nAny setting of a deck can be given on the command line: --section.key=value. `wsc train --help` lists the sections,\n"
-              "`wsc train --help model` one of them. Exit codes: 2 settings, 3 data and files, 4 numerical, 5 system, 75 stopped after a checkpoint.\n");
+  std::printf(
+      "\nAny setting of a deck can be given on the command line: --section.key=value. `wsc train --help` lists the sections,\n"
+      "`wsc train --help model` one of them. Exit codes: 2 settings, 3 data and files, 4 numerical, 5 system, 75 stopped after a "
+      "checkpoint.\n");
 }
 
 const Command& find(const std::string& name) {
@@ -29,7 +32,8 @@ const Command& find(const std::string& name) {
     names.push_back(c.name);
   }
   const std::optional<std::string> nearest = config::nearest(name, names);
-  throw SettingsError("unknown command " + name + "." + (nearest ? " Did you mean wsc " + *nearest + "?" : std::string()) + " `wsc --help` lists them.");
+  throw SettingsError("unknown command " + name + "." + (nearest ? " Did you mean wsc " + *nearest + "?" : std::string()) +
+                      " `wsc --help` lists them.");
 }
 
 ExitCode dispatch(const Arguments& arguments) {
@@ -46,7 +50,8 @@ ExitCode dispatch(const Arguments& arguments) {
   const auto help = std::find_if(rest.begin(), rest.end(), [](const std::string& a) { return a == "--help" || a == "-h"; });
   if (help != rest.end()) {
     const std::string section = help + 1 != rest.end() ? *(help + 1) : "";
-    std::printf("usage: wsc %s\n%s\n\n%s%s", command.usage.c_str(), command.help.c_str(), command.options.c_str(), help_text(section).c_str());
+    std::printf("usage: wsc %s\n%s\n\n%s%s", command.usage.c_str(), command.help.c_str(), command.options.c_str(),
+                help_text(section).c_str());
     return ExitCode::ok;
   }
   return command.run(std::move(rest));
@@ -68,7 +73,9 @@ int run(int argc, char** argv) {
     if (error.code() != ExitCode::settings || launch.rank == 0) log::error(error.what());
     return static_cast<int>(error.code());
   } catch (const std::bad_alloc&) {
-    log::error("out of memory. Lower train_input.micro_batch_size or set csx.memory, or use more memoryx ranks (`wsc plan` shows what is needed).");
+    log::error(
+        "out of memory. Lower train_input.micro_batch_size or set csx.memory, or use more memoryx ranks (`wsc plan` shows what is "
+        "needed).");
     return static_cast<int>(ExitCode::system);
   } catch (const std::exception& error) {
     log::error(std::string("unexpected failure: ") + error.what());

@@ -10,7 +10,8 @@ namespace wsc::cli {
 
 ExitCode train(Arguments arguments) {
   const std::vector<std::string> overrides = take_overrides(arguments);
-  if (arguments.empty()) throw SettingsError("which deck? Usage: wsc train DECK [--section.key=value …], for example inputs/quickstart.cfg.");
+  if (arguments.empty())
+    throw SettingsError("which deck? Usage: wsc train DECK [--section.key=value …], for example inputs/quickstart.cfg.");
   const std::string deck = arguments.front();
   arguments.erase(arguments.begin());
   expect_no_more(arguments, "train DECK [--section.key=value …]");

@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wsc/cli/versions.hpp"
 
-#include <oneapi/dnnl/dnnl.h>
-#include <zlib.h>
-
 #include <Kokkos_Macros.hpp>
 #include <boost/version.hpp>
+#include <oneapi/dnnl/dnnl.h>
+#include <zlib.h>
 
 #include "wsc/base/format.hpp"
 #include "wsc/fabric/version.hpp"

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tile.hpp"
+
 #include "wsc/base/error.hpp"
 #include "wsc/kernels/ops.hpp"
 
@@ -117,7 +118,8 @@ void Csx::add_losses() {
 Matrix<const float> Csx::logits() const {
   const auto& head = std::get<CrossEntropy>(graph_[graph_.turn()].ops.back());
   const plan::TensorPlan& place = plan_->tensors[head.logits.index];
-  return Matrix<const float>(arena_.data() + place.forward, static_cast<std::size_t>(last_tile_rows_), static_cast<std::size_t>(head.vocab));
+  return Matrix<const float>(arena_.data() + place.forward, static_cast<std::size_t>(last_tile_rows_),
+                             static_cast<std::size_t>(head.vocab));
 }
 
 }  // namespace wsc::csx

@@ -63,11 +63,12 @@ template <class Function, class Real>
 void apply(const Activation& op, OpContext<Real>& context) {
   const Real* const x = context.value(op.x).data();
   Real* const y = context.value(op.y).data();
-  for_chunks("wsc::kernels::activation_forward", context.exec(), context.rows().count * op.width,
-             KOKKOS_LAMBDA(std::int64_t begin, std::int64_t end) {
+  for_chunks(
+      "wsc::kernels::activation_forward", context.exec(), context.rows().count * op.width,
+      KOKKOS_LAMBDA(std::int64_t begin, std::int64_t end) {
 #pragma omp simd
-               for (std::int64_t i = begin; i < end; ++i) y[i] = Function::value(x[i]);
-             });
+        for (std::int64_t i = begin; i < end; ++i) y[i] = Function::value(x[i]);
+      });
 }
 
 template <class Function, class Real>
@@ -77,25 +78,29 @@ void differentiate(const Activation& op, OpContext<Real>& context) {
   const GradientOut<Real> out = context.gradient_out(op.x);
   Real* const dx = out.value.data();
   const bool accumulate = out.accumulate;
-  for_chunks("wsc::kernels::activation_backward", context.exec(), context.rows().count * op.width,
-             KOKKOS_LAMBDA(std::int64_t begin, std::int64_t end) {
-               if (accumulate) {
+  for_chunks(
+      "wsc::kernels::activation_backward", context.exec(), context.rows().count * op.width,
+      KOKKOS_LAMBDA(std::int64_t begin, std::int64_t end) {
+        if (accumulate) {
 #pragma omp simd
-                 for (std::int64_t i = begin; i < end; ++i) dx[i] += dy[i] * Function::derivative(x[i]);
-               } else {
+          for (std::int64_t i = begin; i < end; ++i) dx[i] += dy[i] * Function::derivative(x[i]);
+        } else {
 #pragma omp simd
-                 for (std::int64_t i = begin; i < end; ++i) dx[i] = dy[i] * Function::derivative(x[i]);
-               }
-             });
+          for (std::int64_t i = begin; i < end; ++i) dx[i] = dy[i] * Function::derivative(x[i]);
+        }
+      });
 }
 
 /// Calls action with the function object of a nonlinearity.
 template <class Action>
 void with_function(Nonlinearity f, const Action& action) {
   switch (f) {
-    case Nonlinearity::gelu: return action(Gelu{});
-    case Nonlinearity::gelu_tanh: return action(GeluTanh{});
-    case Nonlinearity::relu: return action(Relu{});
+    case Nonlinearity::gelu:
+      return action(Gelu{});
+    case Nonlinearity::gelu_tanh:
+      return action(GeluTanh{});
+    case Nonlinearity::relu:
+      return action(Relu{});
   }
 }
 

@@ -11,11 +11,11 @@ void forward(const Add& op, OpContext<Real>& context) {
   const Real* const a = context.value(op.a).data();
   const Real* const b = context.value(op.b).data();
   Real* const y = context.value(op.y).data();
-  for_chunks("wsc::kernels::add_forward", context.exec(), context.rows().count * op.width,
-             KOKKOS_LAMBDA(std::int64_t begin, std::int64_t end) {
+  for_chunks(
+      "wsc::kernels::add_forward", context.exec(), context.rows().count * op.width, KOKKOS_LAMBDA(std::int64_t begin, std::int64_t end) {
 #pragma omp simd
-               for (std::int64_t i = begin; i < end; ++i) y[i] = a[i] + b[i];
-             });
+        for (std::int64_t i = begin; i < end; ++i) y[i] = a[i] + b[i];
+      });
 }
 
 /// da = dy, db = dy. One after the other: a and b may be the same tensor.

@@ -16,15 +16,15 @@ namespace {
 /// One head of one sample: pointers to its first row. q, k, v have rows 3C apart, y C, log_sum H. Score blocks: (query_block, T).
 template <class Real>
 struct Head {
-  std::int64_t tokens, size;                         // T, D
-  std::int64_t qkv_stride, y_stride, sum_stride;     // 3C, C, H
+  std::int64_t tokens, size;                      // T, D
+  std::int64_t qkv_stride, y_stride, sum_stride;  // 3C, C, H
   const Real *q, *k, *v;
   Real *y, *log_sum;
-  const std::int32_t* span;                          // null: plain causal
-  std::uint64_t sample, first_element;               // dropout: element of (i, j) is first_element + i T + j
+  const std::int32_t* span;             // null: plain causal
+  std::uint64_t sample, first_element;  // dropout: element of (i, j) is first_element + i T + j
   Real *scores, *score_gradients;
   std::int64_t score_stride;
-  Real scale;                                        // 1 / √D
+  Real scale;  // 1 / √D
 };
 
 /// Query rows [first, first + count) and the keys [first_key, first_key + keys) that any of them may see.

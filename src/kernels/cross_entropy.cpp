@@ -26,10 +26,12 @@ void losses(const CrossEntropy& op, OpContext<Real>& context) {
   const auto mask = context.rows().loss_mask;
   const Real* const logits = context.value(op.logits).data();
   const Vector<double> row_loss = context.row_loss();
-  for_rows("wsc::kernels::cross_entropy_forward", context.exec(), context.rows().count, KOKKOS_LAMBDA(std::int64_t r) {
-    const Real* const row = logits + r * vocab;
-    row_loss(r) = mask(r) ? log_sum_exp(row, vocab) - static_cast<double>(row[labels(r)]) : 0.0;  // a masked row's label may be anything
-  });
+  for_rows(
+      "wsc::kernels::cross_entropy_forward", context.exec(), context.rows().count, KOKKOS_LAMBDA(std::int64_t r) {
+        const Real* const row = logits + r * vocab;
+        row_loss(r) =
+            mask(r) ? log_sum_exp(row, vocab) - static_cast<double>(row[labels(r)]) : 0.0;  // a masked row's label may be anything
+      });
 }
 
 /// logits become their gradients: mask · (exp(logits − log sum) − one-hot) · scale, the log sum being loss + logits[label].
@@ -41,17 +43,18 @@ void differentiate_in_place(const CrossEntropy& op, OpContext<Real>& context) {
   const Real gradient_scale = static_cast<Real>(context.gradient_scale);
   Real* const logits = context.value(op.logits).data();
   const Vector<double> row_loss = context.row_loss();
-  for_rows("wsc::kernels::cross_entropy_backward", context.exec(), context.rows().count, KOKKOS_LAMBDA(std::int64_t r) {
-    Real* const row = logits + r * vocab;
-    if (!mask(r)) {
-      for (std::int64_t j = 0; j < vocab; ++j) row[j] = 0;
-      return;
-    }
-    const Real log_sum = static_cast<Real>(row_loss(r) + static_cast<double>(row[labels(r)]));
+  for_rows(
+      "wsc::kernels::cross_entropy_backward", context.exec(), context.rows().count, KOKKOS_LAMBDA(std::int64_t r) {
+        Real* const row = logits + r * vocab;
+        if (!mask(r)) {
+          for (std::int64_t j = 0; j < vocab; ++j) row[j] = 0;
+          return;
+        }
+        const Real log_sum = static_cast<Real>(row_loss(r) + static_cast<double>(row[labels(r)]));
 #pragma omp simd
-    for (std::int64_t j = 0; j < vocab; ++j) row[j] = exponential(row[j] - log_sum) * gradient_scale;
-    row[labels(r)] -= gradient_scale;
-  });
+        for (std::int64_t j = 0; j < vocab; ++j) row[j] = exponential(row[j] - log_sum) * gradient_scale;
+        row[labels(r)] -= gradient_scale;
+      });
 }
 
 }  // namespace

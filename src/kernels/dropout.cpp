@@ -16,22 +16,23 @@ void multiply_by_factors(const Dropout& op, const OpContext<Real>& context, cons
   const DropoutMask mask(context.dropout_key(op.name), op.rate);
   const auto sample = context.rows().sample;
   const auto token = context.rows().token;
-  for_rows("wsc::kernels::dropout", context.exec(), context.rows().count, KOKKOS_LAMBDA(std::int64_t r) {
-    Real factor[piece];
-    for (std::int64_t begin = 0; begin < width; begin += piece) {
-      const std::int64_t count = width - begin < piece ? width - begin : piece;
-      mask.factors(sample(r), token(r) * width + begin, count, factor);
-      const Real* const from = in + r * width + begin;
-      Real* const to = out + r * width + begin;
-      if (accumulate) {
+  for_rows(
+      "wsc::kernels::dropout", context.exec(), context.rows().count, KOKKOS_LAMBDA(std::int64_t r) {
+        Real factor[piece];
+        for (std::int64_t begin = 0; begin < width; begin += piece) {
+          const std::int64_t count = width - begin < piece ? width - begin : piece;
+          mask.factors(sample(r), token(r) * width + begin, count, factor);
+          const Real* const from = in + r * width + begin;
+          Real* const to = out + r * width + begin;
+          if (accumulate) {
 #pragma omp simd
-        for (std::int64_t c = 0; c < count; ++c) to[c] += from[c] * factor[c];
-      } else {
+            for (std::int64_t c = 0; c < count; ++c) to[c] += from[c] * factor[c];
+          } else {
 #pragma omp simd
-        for (std::int64_t c = 0; c < count; ++c) to[c] = from[c] * factor[c];
-      }
-    }
-  });
+            for (std::int64_t c = 0; c < count; ++c) to[c] = from[c] * factor[c];
+          }
+        }
+      });
 }
 
 template <class Real>

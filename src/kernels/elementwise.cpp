@@ -10,9 +10,10 @@ namespace wsc::kernels {
 template <class Real>
 void fill(const Exec& exec, Vector<Real> x, Real value) {
   Real* const p = x.data();
-  for_chunks("wsc::kernels::fill", exec, x.extent(0), KOKKOS_LAMBDA(std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) p[i] = value;
-  });
+  for_chunks(
+      "wsc::kernels::fill", exec, x.extent(0), KOKKOS_LAMBDA(std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) p[i] = value;
+      });
 }
 
 template <class Real>
@@ -21,10 +22,11 @@ void copy(const Exec& exec, Vector<Real> to, Vector<const Real> from) {
   Real* const out = to.data();
   const Real* const in = from.data();
   if (out == in) return;
-  for_chunks("wsc::kernels::copy", exec, to.extent(0), KOKKOS_LAMBDA(std::int64_t begin, std::int64_t end) {
+  for_chunks(
+      "wsc::kernels::copy", exec, to.extent(0), KOKKOS_LAMBDA(std::int64_t begin, std::int64_t end) {
 #pragma omp simd
-    for (std::int64_t i = begin; i < end; ++i) out[i] = in[i];
-  });
+        for (std::int64_t i = begin; i < end; ++i) out[i] = in[i];
+      });
 }
 
 template <class Real>
@@ -32,19 +34,21 @@ void add(const Exec& exec, Vector<Real> to, Vector<const Real> from) {
   WSC_EXPECT(to.extent(0) == from.extent(0));
   Real* const out = to.data();
   const Real* const in = from.data();
-  for_chunks("wsc::kernels::add_to", exec, to.extent(0), KOKKOS_LAMBDA(std::int64_t begin, std::int64_t end) {
+  for_chunks(
+      "wsc::kernels::add_to", exec, to.extent(0), KOKKOS_LAMBDA(std::int64_t begin, std::int64_t end) {
 #pragma omp simd
-    for (std::int64_t i = begin; i < end; ++i) out[i] += in[i];
-  });
+        for (std::int64_t i = begin; i < end; ++i) out[i] += in[i];
+      });
 }
 
 template <class Real>
 void scale(const Exec& exec, Vector<Real> x, Real factor) {
   Real* const p = x.data();
-  for_chunks("wsc::kernels::scale", exec, x.extent(0), KOKKOS_LAMBDA(std::int64_t begin, std::int64_t end) {
+  for_chunks(
+      "wsc::kernels::scale", exec, x.extent(0), KOKKOS_LAMBDA(std::int64_t begin, std::int64_t end) {
 #pragma omp simd
-    for (std::int64_t i = begin; i < end; ++i) p[i] *= factor;
-  });
+        for (std::int64_t i = begin; i < end; ++i) p[i] *= factor;
+      });
 }
 
 template <class Real>
@@ -53,30 +57,32 @@ void row_sums_of_squares(const Exec& exec, Matrix<const Real> m, Vector<double> 
   const std::int64_t columns = m.extent(1);
   const Real* const data = m.data();
   double* const out = sums.data();
-  for_rows("wsc::kernels::row_sums_of_squares", exec, m.extent(0), KOKKOS_LAMBDA(std::int64_t r) {
-    const Real* const row = data + r * columns;
-    out[r] = sum_of<double>(columns, [row](std::int64_t i) { return double{row[i]} * double{row[i]}; });
-  });
+  for_rows(
+      "wsc::kernels::row_sums_of_squares", exec, m.extent(0), KOKKOS_LAMBDA(std::int64_t r) {
+        const Real* const row = data + r * columns;
+        out[r] = sum_of<double>(columns, [row](std::int64_t i) { return double{row[i]} * double{row[i]}; });
+      });
 }
 
 template <class Real>
 void add_column_sums(const Exec& exec, Matrix<const Real> m, Real* sums) {
   const std::int64_t rows = m.extent(0), columns = m.extent(1);
   const Real* const data = m.data();
-  for_column_groups("wsc::kernels::add_column_sums", exec, columns, KOKKOS_LAMBDA(std::int64_t first, std::int64_t count) {
-    double total[column_chunk] = {};
-    for (std::int64_t begin = 0; begin < rows; begin += 64) {  // 64 rows in Real, then added in double
-      const std::int64_t end = begin + 64 < rows ? begin + 64 : rows;
-      Real piece[column_chunk] = {};
-      for (std::int64_t r = begin; r < end; ++r) {
-        const Real* const row = data + r * columns + first;
+  for_column_groups(
+      "wsc::kernels::add_column_sums", exec, columns, KOKKOS_LAMBDA(std::int64_t first, std::int64_t count) {
+        double total[column_chunk] = {};
+        for (std::int64_t begin = 0; begin < rows; begin += 64) {  // 64 rows in Real, then added in double
+          const std::int64_t end = begin + 64 < rows ? begin + 64 : rows;
+          Real piece[column_chunk] = {};
+          for (std::int64_t r = begin; r < end; ++r) {
+            const Real* const row = data + r * columns + first;
 #pragma omp simd
-        for (std::int64_t c = 0; c < count; ++c) piece[c] += row[c];
-      }
-      for (std::int64_t c = 0; c < count; ++c) total[c] += piece[c];
-    }
-    for (std::int64_t c = 0; c < count; ++c) sums[first + c] += static_cast<Real>(total[c]);
-  });
+            for (std::int64_t c = 0; c < count; ++c) piece[c] += row[c];
+          }
+          for (std::int64_t c = 0; c < count; ++c) total[c] += piece[c];
+        }
+        for (std::int64_t c = 0; c < count; ++c) sums[first + c] += static_cast<Real>(total[c]);
+      });
 }
 
 template <class Real>
@@ -87,13 +93,13 @@ void pass_gradient(const Exec& exec, Matrix<const Real> dy, const GradientOut<Re
     copy(exec, flat(dx.value), flat(dy));
 }
 
-#define WSC_INSTANTIATE(Real) \
-  template void fill(const Exec&, Vector<Real>, Real); \
-  template void copy(const Exec&, Vector<Real>, Vector<const Real>); \
-  template void add(const Exec&, Vector<Real>, Vector<const Real>); \
-  template void scale(const Exec&, Vector<Real>, Real); \
+#define WSC_INSTANTIATE(Real)                                                         \
+  template void fill(const Exec&, Vector<Real>, Real);                                \
+  template void copy(const Exec&, Vector<Real>, Vector<const Real>);                  \
+  template void add(const Exec&, Vector<Real>, Vector<const Real>);                   \
+  template void scale(const Exec&, Vector<Real>, Real);                               \
   template void row_sums_of_squares(const Exec&, Matrix<const Real>, Vector<double>); \
-  template void add_column_sums(const Exec&, Matrix<const Real>, Real*); \
+  template void add_column_sums(const Exec&, Matrix<const Real>, Real*);              \
   template void pass_gradient(const Exec&, Matrix<const Real>, const GradientOut<Real>&)
 WSC_INSTANTIATE(float);
 WSC_INSTANTIATE(double);

@@ -11,12 +11,13 @@ void forward(const Embedding& op, OpContext<Real>& context) {
   const TokenIds ids = context.rows().ids;
   const Real* const table = context.weight(op.table).data();
   Real* const y = context.value(op.y).data();
-  for_rows("wsc::kernels::embedding_forward", context.exec(), context.rows().count, KOKKOS_LAMBDA(std::int64_t r) {
-    const Real* const from = table + ids(r) * width;
-    Real* const to = y + r * width;
+  for_rows(
+      "wsc::kernels::embedding_forward", context.exec(), context.rows().count, KOKKOS_LAMBDA(std::int64_t r) {
+        const Real* const from = table + ids(r) * width;
+        Real* const to = y + r * width;
 #pragma omp simd
-    for (std::int64_t c = 0; c < width; ++c) to[c] = from[c];
-  });
+        for (std::int64_t c = 0; c < width; ++c) to[c] = from[c];
+      });
 }
 
 /// Rows with the same token meet in one row of the table's gradient: threads own columns and add in row order.
@@ -26,14 +27,15 @@ void backward(const Embedding& op, OpContext<Real>& context) {
   const TokenIds ids = context.rows().ids;
   const Real* const dy = context.gradient(op.y).data();
   Real* const dtable = context.weight_gradient(op.table).data();
-  for_column_groups("wsc::kernels::embedding_backward", context.exec(), width, KOKKOS_LAMBDA(std::int64_t first, std::int64_t count) {
-    for (std::int64_t r = 0; r < rows; ++r) {
-      const Real* const from = dy + r * width + first;
-      Real* const to = dtable + ids(r) * width + first;
+  for_column_groups(
+      "wsc::kernels::embedding_backward", context.exec(), width, KOKKOS_LAMBDA(std::int64_t first, std::int64_t count) {
+        for (std::int64_t r = 0; r < rows; ++r) {
+          const Real* const from = dy + r * width + first;
+          Real* const to = dtable + ids(r) * width + first;
 #pragma omp simd
-      for (std::int64_t c = 0; c < count; ++c) to[c] += from[c];
-    }
-  });
+          for (std::int64_t c = 0; c < count; ++c) to[c] += from[c];
+        }
+      });
 }
 
 template void forward(const Embedding&, OpContext<float>&);

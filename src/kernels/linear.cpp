@@ -13,11 +13,12 @@ template <class Real>
 void broadcast_bias(const Exec& exec, const Matrix<Real>& y, const Real* bias) {
   const std::int64_t out = y.extent(1);
   Real* const data = y.data();
-  for_rows("wsc::kernels::broadcast_bias", exec, y.extent(0), KOKKOS_LAMBDA(std::int64_t r) {
-    Real* const row = data + r * out;
+  for_rows(
+      "wsc::kernels::broadcast_bias", exec, y.extent(0), KOKKOS_LAMBDA(std::int64_t r) {
+        Real* const row = data + r * out;
 #pragma omp simd
-    for (std::int64_t c = 0; c < out; ++c) row[c] = bias[c];
-  });
+        for (std::int64_t c = 0; c < out; ++c) row[c] = bias[c];
+      });
 }
 
 }  // namespace
@@ -43,11 +44,10 @@ void backward(const Linear& op, OpContext<Real>& context) {
   const Matrix<Real> dweight = context.weight_gradient(op.weight);
   const GradientOut<Real> dx = context.gradient_out(op.x);
   // dx = dy · weight
-  gemm<Real>(exec, Transpose::no, Transpose::no, rows, op.in, op.out, 1, {dy.data(), op.out}, {weight.data(), op.in},
-             dx.accumulate ? 1 : 0, dx.value.data(), op.in);
+  gemm<Real>(exec, Transpose::no, Transpose::no, rows, op.in, op.out, 1, {dy.data(), op.out}, {weight.data(), op.in}, dx.accumulate ? 1 : 0,
+             dx.value.data(), op.in);
   // dweight += dyᵀ · x
-  gemm<Real>(exec, Transpose::yes, Transpose::no, op.out, op.in, rows, 1, {dy.data(), op.out}, {x.data(), op.in}, 1, dweight.data(),
-             op.in);
+  gemm<Real>(exec, Transpose::yes, Transpose::no, op.out, op.in, rows, 1, {dy.data(), op.out}, {x.data(), op.in}, 1, dweight.data(), op.in);
   if (op.bias.valid()) add_column_sums(exec, dy, context.weight_gradient(op.bias).data());
 }
 

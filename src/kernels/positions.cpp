@@ -16,13 +16,14 @@ void add_learned(const Positions& op, OpContext<Real>& context) {
   const Real* const table = context.weight(op.table).data();
   const Real* const x = context.value(op.x).data();
   Real* const y = context.value(op.y).data();
-  for_rows("wsc::kernels::positions_learned", context.exec(), context.rows().count, KOKKOS_LAMBDA(std::int64_t r) {
-    const Real* const in = x + r * width;
-    const Real* const entry = table + position(r) * width;
-    Real* const out = y + r * width;
+  for_rows(
+      "wsc::kernels::positions_learned", context.exec(), context.rows().count, KOKKOS_LAMBDA(std::int64_t r) {
+        const Real* const in = x + r * width;
+        const Real* const entry = table + position(r) * width;
+        Real* const out = y + r * width;
 #pragma omp simd
-    for (std::int64_t c = 0; c < width; ++c) out[c] = in[c] + entry[c];
-  });
+        for (std::int64_t c = 0; c < width; ++c) out[c] = in[c] + entry[c];
+      });
 }
 
 /// Columns 2i and 2i + 1: sin and cos of position · 10000^(−2i / C). Angles in double: a float has no fraction left at large positions.
@@ -32,15 +33,16 @@ void add_sinusoids(const Positions& op, OpContext<Real>& context) {
   const auto position = context.rows().position;
   const Real* const x = context.value(op.x).data();
   Real* const y = context.value(op.y).data();
-  for_rows("wsc::kernels::positions_sinusoidal", context.exec(), context.rows().count, KOKKOS_LAMBDA(std::int64_t r) {
-    const double step = std::pow(10000.0, -2.0 / width);
-    double frequency = 1;
-    for (std::int64_t c = 0; c < width; c += 2, frequency *= step) {
-      const double angle = position(r) * frequency;
-      y[r * width + c] = static_cast<Real>(x[r * width + c] + std::sin(angle));
-      if (c + 1 < width) y[r * width + c + 1] = static_cast<Real>(x[r * width + c + 1] + std::cos(angle));
-    }
-  });
+  for_rows(
+      "wsc::kernels::positions_sinusoidal", context.exec(), context.rows().count, KOKKOS_LAMBDA(std::int64_t r) {
+        const double step = std::pow(10000.0, -2.0 / width);
+        double frequency = 1;
+        for (std::int64_t c = 0; c < width; c += 2, frequency *= step) {
+          const double angle = position(r) * frequency;
+          y[r * width + c] = static_cast<Real>(x[r * width + c] + std::sin(angle));
+          if (c + 1 < width) y[r * width + c + 1] = static_cast<Real>(x[r * width + c + 1] + std::cos(angle));
+        }
+      });
 }
 
 /// Samples share the table's rows: threads own columns and add in row order.
@@ -50,14 +52,15 @@ void add_to_table(const Positions& op, OpContext<Real>& context) {
   const auto position = context.rows().position;
   const Real* const dy = context.gradient(op.y).data();
   Real* const dtable = context.weight_gradient(op.table).data();
-  for_column_groups("wsc::kernels::positions_backward", context.exec(), width, KOKKOS_LAMBDA(std::int64_t first, std::int64_t count) {
-    for (std::int64_t r = 0; r < rows; ++r) {
-      const Real* const from = dy + r * width + first;
-      Real* const to = dtable + position(r) * width + first;
+  for_column_groups(
+      "wsc::kernels::positions_backward", context.exec(), width, KOKKOS_LAMBDA(std::int64_t first, std::int64_t count) {
+        for (std::int64_t r = 0; r < rows; ++r) {
+          const Real* const from = dy + r * width + first;
+          Real* const to = dtable + position(r) * width + first;
 #pragma omp simd
-      for (std::int64_t c = 0; c < count; ++c) to[c] += from[c];
-    }
-  });
+          for (std::int64_t c = 0; c < count; ++c) to[c] += from[c];
+        }
+      });
 }
 
 }  // namespace

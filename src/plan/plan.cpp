@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "lifetimes.hpp"
+
 #include "wsc/base/error.hpp"
 #include "wsc/plan/arena.hpp"
 #include "wsc/plan/split.hpp"
@@ -93,8 +94,7 @@ Plan build(const Graph& graph, const Request& request, const Choice& choice, con
   plan.blocks = blocks;
   const Extents e = extents(plan);
   plan.wave_rows = e.wave_rows;
-  for (std::size_t s = 0; s < graph.stages.size(); ++s)
-    plan.stages.push_back(plan_stage(graph, request, choice, StageId(s), e.leaf_rows));
+  for (std::size_t s = 0; s < graph.stages.size(); ++s) plan.stages.push_back(plan_stage(graph, request, choice, StageId(s), e.leaf_rows));
   plan.visits = order_visits(graph, plan);
   place_tensors(graph, plan);
   place_blocks(graph, plan);

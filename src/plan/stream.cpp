@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lifetimes.hpp"
+
 #include "wsc/plan/arena.hpp"
 
 namespace wsc::plan {

@@ -53,9 +53,9 @@ std::string summary_text(const Summary& s, const Graph& graph, const Plan& plan)
   t += printf_text("  per token        %.4g model FLOPs, %.4g executed FLOPs\n", s.per_token.model, s.per_token.executed);
   t += printf_text("  cluster          %d memoryx + %d csx%s, %d thread%s per csx\n", r.layout.memoryx, r.layout.csx,
                    r.streamed ? "" : " in one process (null fabric)", r.threads, r.threads == 1 ? "" : "s");
-  t += printf_text("  step             %lld samples of %lld tokens in %lld wave%s, %lld leaves, prefetch %d\n", static_cast<long long>(r.batch),
-                   static_cast<long long>(r.tokens), static_cast<long long>(plan.waves), plan.waves == 1 ? "" : "s",
-                   static_cast<long long>(plan.leaves), plan.prefetch);
+  t += printf_text("  step             %lld samples of %lld tokens in %lld wave%s, %lld leaves, prefetch %d\n",
+                   static_cast<long long>(r.batch), static_cast<long long>(r.tokens), static_cast<long long>(plan.waves),
+                   plan.waves == 1 ? "" : "s", static_cast<long long>(plan.leaves), plan.prefetch);
   t += printf_text("  wire per step    %s of weights to each csx, %s of gradients from it\n", bytes(s.wire.to_each_csx).c_str(),
                    bytes(s.wire.from_each_csx).c_str());
   t += printf_text("  memoryx          %s per shard: weights %s, gradients %s, optimizer state %s\n", bytes(s.shard.total()).c_str(),
@@ -65,8 +65,8 @@ std::string summary_text(const Summary& s, const Graph& graph, const Plan& plan)
                    plan.fits ? "fits" : "DOES NOT FIT");
   t += printf_text("                   activations %s, scratch %s, weight window %s, gradient buffers %s,\n", bytes(b.activations).c_str(),
                    bytes(b.scratch).c_str(), bytes(b.weight_window).c_str(), bytes(b.gradient_buffers).c_str());
-  t += printf_text("                   fabric %s, batches %s, program and libraries %s\n", bytes(b.fabric_buffers).c_str(), bytes(b.batches).c_str(),
-                   bytes(b.library).c_str());
+  t += printf_text("                   fabric %s, batches %s, program and libraries %s\n", bytes(b.fabric_buffers).c_str(),
+                   bytes(b.batches).c_str(), bytes(b.library).c_str());
   if (!plan.fits) t += "  advice           " + does_not_fit(graph, plan) + "\n";
   t += "  stages           first … last                                                     count  elements      tile rows  backward\n";
   for (const StageLine& line : stage_lines(graph, plan)) {
@@ -106,10 +106,12 @@ std::string summary_json(const Summary& s, const Graph& graph, const Plan& plan)
                 {"batches", b.batches},
                 {"library", b.library},
                 {"total", b.total()}}}};
-  j["memoryx"] = {{"peak_bytes",
-                   {{"weights", s.shard.weights}, {"gradients", s.shard.gradients}, {"states", s.shard.states}, {"total", s.shard.total()}}}};
-  j["wire_bytes_per_step"] = {
-      {"weights_to_each_csx", s.wire.to_each_csx}, {"gradients_from_each_csx", s.wire.from_each_csx}, {"weights_from_memoryx", s.wire.from_memoryx}};
+  j["memoryx"] = {
+      {"peak_bytes",
+       {{"weights", s.shard.weights}, {"gradients", s.shard.gradients}, {"states", s.shard.states}, {"total", s.shard.total()}}}};
+  j["wire_bytes_per_step"] = {{"weights_to_each_csx", s.wire.to_each_csx},
+                              {"gradients_from_each_csx", s.wire.from_each_csx},
+                              {"weights_from_memoryx", s.wire.from_memoryx}};
   if (!plan.fits) j["advice"] = does_not_fit(graph, plan);
   for (std::size_t i = 0; i < graph.stages.size(); ++i) {
     const Extent one{plan.stages[i].tile_rows, r.tokens, r.threads};
@@ -127,7 +129,8 @@ std::string summary_json(const Summary& s, const Graph& graph, const Plan& plan)
     ordered_json receives = ordered_json::array(), gradients = ordered_json::array();
     for (const BlockId id : v.stream.receives) receives.push_back(graph[id].name);
     for (const BlockId id : v.stream.gradients) gradients.push_back(graph[id].name);
-    j["stream"].push_back({{"stage", graph[v.stage].name}, {"direction", name(v.direction)}, {"receives", receives}, {"gradients", gradients}});
+    j["stream"].push_back(
+        {{"stage", graph[v.stage].name}, {"direction", name(v.direction)}, {"receives", receives}, {"gradients", gradients}});
   }
   return j.dump(1);
 }

@@ -61,7 +61,8 @@ void Control::settle(std::exception_ptr failure) {
     code = all[rank].code;
     if (code == 0) continue;
     const auto same = std::count_if(all.begin(), all.end(), [&](const Failure& f) { return f.code != 0; });
-    log::error(std::string(all[rank].message) + (same < static_cast<std::ptrdiff_t>(all.size()) ? " (seen by rank " + std::to_string(rank) + ")" : ""));
+    log::error(std::string(all[rank].message) +
+               (same < static_cast<std::ptrdiff_t>(all.size()) ? " (seen by rank " + std::to_string(rank) + ")" : ""));
   }
   code = from_leader(code);
   if (code != 0) throw AgreedStop(static_cast<ExitCode>(code));

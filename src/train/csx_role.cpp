@@ -16,8 +16,9 @@ CsxRole::CsxRole(const Graph& graph, const Settings& settings, const Plans& plan
 void CsxRole::start_reading(std::int64_t step, std::int64_t position) {
   next_position_ = position;
   const InputSettings& input = settings_.train_input;
-  train_reader_.emplace(*data_.train, data::Sampler(data_.train->size(), input.shuffle, input.shuffle_seed),
-                        [this](std::int64_t s) { return part_of_step(s); }, step, input.prefetch_batches);
+  train_reader_.emplace(
+      *data_.train, data::Sampler(data_.train->size(), input.shuffle, input.shuffle_seed),
+      [this](std::int64_t s) { return part_of_step(s); }, step, input.prefetch_batches);
 }
 
 /// Called by the reader thread, steps in order.

@@ -99,9 +99,10 @@ void Leader::step() {
   if (problem) {
     log::warning("Step " + std::to_string(state_.step) + " is skipped: " + *problem);
     if (state_.skipped_in_a_row >= settings_.optimizer.max_skipped_steps)
-      throw LeaderStop(ExitCode::numerical,
-                       std::to_string(state_.skipped_in_a_row) + " steps in a row had gradients that are not finite (the last: " + *problem +
-                           "). Lower optimizer.learning_rate or clip with optimizer.max_gradient_norm, and go on from the last checkpoint.");
+      throw LeaderStop(
+          ExitCode::numerical,
+          std::to_string(state_.skipped_in_a_row) + " steps in a row had gradients that are not finite (the last: " + *problem +
+              "). Lower optimizer.learning_rate or clip with optimizer.max_gradient_norm, and go on from the last checkpoint.");
   }
 }
 
@@ -142,7 +143,8 @@ std::optional<std::string> Leader::decide(const std::vector<RankReport>& reports
   m.skipped = decision.skip;
   undelivered_ = decision;
   if (m.valid_tokens == 0) return "no token of its batch counts (the loss mask is 0 everywhere)";
-  if (!std::isfinite(m.grad_norm)) return "the gradient is not finite, first in " + (guilty.empty() ? std::string("the sum over parameters") : guilty);
+  if (!std::isfinite(m.grad_norm))
+    return "the gradient is not finite, first in " + (guilty.empty() ? std::string("the sum over parameters") : guilty);
   if (!finite) return std::string("the loss is not finite");
   return std::nullopt;
 }
@@ -184,11 +186,13 @@ void Leader::print_step(const StepMetrics& reported) {
   metrics_.add(metrics_row(m));
 
   const double run_s = std::max(run_watch_.seconds(), 1e-9), global_rate = static_cast<double>(run_samples_) / run_s;
-  const double left = static_cast<double>(settings_.runconfig.max_steps - m.step) * static_cast<double>(m.batch) / std::max(global_rate, 1e-9);
-  log::info(printf_text("| Train Device=CSX, Step=%lld, Loss=%.5f, Rate=%.2f samples/sec, GlobalRate=%.2f samples/sec, %.0f tokens/sec, "
-                        "GradNorm=%.4g, LR=%.3g, Wait=%.1f %%, TimeRemaining>%s",
-                        static_cast<long long>(m.step), m.loss, rate_, global_rate, m.tokens_per_s, m.grad_norm, m.learning_rate,
-                        100 * m.exposed_wait_s / std::max(m.step_s, 1e-9), time_text(left).c_str()));
+  const double left =
+      static_cast<double>(settings_.runconfig.max_steps - m.step) * static_cast<double>(m.batch) / std::max(global_rate, 1e-9);
+  log::info(
+      printf_text("| Train Device=CSX, Step=%lld, Loss=%.5f, Rate=%.2f samples/sec, GlobalRate=%.2f samples/sec, %.0f tokens/sec, "
+                  "GradNorm=%.4g, LR=%.3g, Wait=%.1f %%, TimeRemaining>%s",
+                  static_cast<long long>(m.step), m.loss, rate_, global_rate, m.tokens_per_s, m.grad_norm, m.learning_rate,
+                  100 * m.exposed_wait_s / std::max(m.step_s, 1e-9), time_text(left).c_str()));
 }
 
 void Leader::evaluate() {
@@ -196,8 +200,9 @@ void Leader::evaluate() {
   const std::int64_t samples = data_.evaluate->size(), batch = settings_.eval_input.batch_size;
   const Evaluation e = train::evaluate(member_, samples, batch, settings_.runconfig.eval_steps, next(PassKind::evaluate));
   eval_csv_.add(printf_text("%lld,%.17g,%.17g", static_cast<long long>(state_.step), e.loss(), e.perplexity()));
-  log::info(printf_text("| Eval Device=CSX, GlobalStep=%lld, Loss=%.5f, Perplexity=%.4g, %lld tokens in %.1f s", static_cast<long long>(state_.step),
-                        e.loss(), e.perplexity(), static_cast<long long>(e.valid_tokens), watch.seconds()));
+  log::info(printf_text("| Eval Device=CSX, GlobalStep=%lld, Loss=%.5f, Perplexity=%.4g, %lld tokens in %.1f s",
+                        static_cast<long long>(state_.step), e.loss(), e.perplexity(), static_cast<long long>(e.valid_tokens),
+                        watch.seconds()));
   evaluated_step_ = state_.step;
 }
 
@@ -211,8 +216,10 @@ void Leader::save() {
     member_.control().from_leader(order);
     if (order.decides && member_.shard()) member_.shard()->decide(order.decision);
     const auto checksums = member_.save(file);
-    const auto path = alone([&] { return checkpoint::finish(file, member_.graph(), checksums, {.keep = settings_.runconfig.keep_checkpoints}); });
-    log::info(printf_text("Saved checkpoint %s at step %lld in %.2f s.", path.c_str(), static_cast<long long>(state_.step), watch.seconds()));
+    const auto path =
+        alone([&] { return checkpoint::finish(file, member_.graph(), checksums, {.keep = settings_.runconfig.keep_checkpoints}); });
+    log::info(
+        printf_text("Saved checkpoint %s at step %lld in %.2f s.", path.c_str(), static_cast<long long>(state_.step), watch.seconds()));
   } catch (...) {
     checkpoint::discard(file.path);
     throw;

@@ -22,10 +22,7 @@ std::int64_t resident_peak_bytes() {
 }  // namespace
 
 Member::Member(const Graph& graph, const Settings& settings, const Plans& plans, const Setup& setup, const RunData& data, Control control)
-    : graph_(graph),
-      plans_(plans),
-      control_(control),
-      state_names_(optimizer::state_names(optimizer::update_rule(settings.optimizer))) {
+    : graph_(graph), plans_(plans), control_(control), state_names_(optimizer::state_names(optimizer::update_rule(settings.optimizer))) {
   fabric::Channel* channel = control_.channel();
   const fabric::Rank rank = channel ? channel->rank() : fabric::Rank(0);
   const CsxData sets{data.train.get(), data.evaluate.get()};

@@ -40,7 +40,8 @@ Plans::Plans(const Graph& graph, const Settings& settings, const Setup& setup) {
   if (setup.tokens > 0)
     for (const std::int64_t batch : batch_sizes(settings, 0))
       train_.emplace(batch, make(graph, request(Purpose::train, batch, setup.tokens)));
-  if (setup.eval_tokens > 0) evaluate_.push_back(make(graph, request(Purpose::evaluate, settings.eval_input.batch_size, setup.eval_tokens)));
+  if (setup.eval_tokens > 0)
+    evaluate_.push_back(make(graph, request(Purpose::evaluate, settings.eval_input.batch_size, setup.eval_tokens)));
 }
 
 }  // namespace wsc::train

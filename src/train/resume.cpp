@@ -25,13 +25,14 @@ void check_deck(const Settings& now, const checkpoint::RunState& state, const st
   const auto changes = differences(parse_settings(state.deck, path.string() + ", /run/deck"), now);
   const std::string changed = table(changes, SettingKind::identity), free = table(changes, SettingKind::free);
   if (!changed.empty() && !now.runconfig.allow_changes)
-    throw SettingsError("the deck differs from the one that " + now.runconfig.model_dir + " was trained with (" + path.string() + "):" + changed +
-                        "\nUse another runconfig.model_dir, or set runconfig.allow_changes=true to go on with the new settings.");
+    throw SettingsError("the deck differs from the one that " + now.runconfig.model_dir + " was trained with (" + path.string() + "):" +
+                        changed + "\nUse another runconfig.model_dir, or set runconfig.allow_changes=true to go on with the new settings.");
   if (!changed.empty()) log::warning("Going on with changed settings (runconfig.allow_changes):" + changed);
   if (!free.empty()) log::info("Settings changed since the checkpoint:" + free);
 }
 
-Start resume(const Settings& settings, const Graph& graph, const data::Dataset& data, const Setup& setup, const std::filesystem::path& path) {
+Start resume(const Settings& settings, const Graph& graph, const data::Dataset& data, const Setup& setup,
+             const std::filesystem::path& path) {
   Start start;
   start.checkpoint = path;
   start.state = checkpoint::read_run_state(path);
@@ -78,7 +79,8 @@ Start find_start(const Settings& settings, const Graph& graph, const data::Datas
   const RunSettings& run = settings.runconfig;
   for (const auto& gone : checkpoint::remove_partials(run.model_dir))
     log::warning("Removed " + gone.string() + ", which a save that was interrupted left behind.");
-  // A checkpoint of the run's own directory is gone back to, whatever comes after it (it may be damaged); one of another run begins this one.
+  // A checkpoint of the run's own directory is gone back to, whatever comes after it (it may be damaged); one of another run begins this
+  // one.
   const bool back = run.load_checkpoint_states == "all" && is_own(run.checkpoint_path, run.model_dir);
   const auto newest = back ? std::nullopt : checkpoint::newest_complete(run.model_dir);
 
@@ -92,8 +94,9 @@ Start find_start(const Settings& settings, const Graph& graph, const data::Datas
     for (const auto& aside : checkpoint::set_aside_newer(run.model_dir, start.state.step))
       log::warning("Set aside " + aside.string() + ": it is later than the checkpoint that this run starts from.");
   } else if (newest) {
-    throw SettingsError(run.model_dir + " already has " + newest->path.filename().string() +
-                        " and runconfig.autoload_last_checkpoint is off: use another runconfig.model_dir, or turn it on to go on from there.");
+    throw SettingsError(
+        run.model_dir + " already has " + newest->path.filename().string() +
+        " and runconfig.autoload_last_checkpoint is off: use another runconfig.model_dir, or turn it on to go on from there.");
   } else {
     log::info("No checkpoint in " + run.model_dir + ": starting with random weights, seed " + std::to_string(run.seed) + ".");
   }

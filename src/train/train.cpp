@@ -32,7 +32,8 @@ void announce(const Settings& settings, const Graph& graph, const Plans& plans, 
   log::info("Settings in use (* differs from the default):\n" + settings_table(settings));
   const plan::Plan& p = plans.train(settings.batch_size(start.state.step)).plan;
   log::info(printf_text("%s parameters; %d memoryx and %d csx ranks%s, %d thread%s per csx.", count_text(graph.parameters()).c_str(),
-                        setup.layout.memoryx, setup.layout.csx, setup.streamed ? "" : " in one process", setup.threads, setup.threads == 1 ? "" : "s"));
+                        setup.layout.memoryx, setup.layout.csx, setup.streamed ? "" : " in one process", setup.threads,
+                        setup.threads == 1 ? "" : "s"));
   log::info(printf_text("Plan: %lld wave%s, %s of activations and scratch per csx, weight window %s. Same layout, same numbers: bitwise.",
                         static_cast<long long>(p.waves), p.waves == 1 ? "" : "s",
                         bytes_text(static_cast<double>(p.bytes.activations + p.bytes.scratch)).c_str(),
@@ -71,8 +72,8 @@ ExitCode train(const Settings& settings, Setup setup, fabric::Channel* channel) 
     start = find_start(settings, graph, *data.train, setup);
     write_deck(settings);
   });
-  const StartNumbers numbers = control.from_leader(
-      StartNumbers{start.state.step, start.state.samples, start.state.step >= settings.runconfig.max_steps, static_cast<std::int32_t>(start.what)});
+  const StartNumbers numbers = control.from_leader(StartNumbers{
+      start.state.step, start.state.samples, start.state.step >= settings.runconfig.max_steps, static_cast<std::int32_t>(start.what)});
   if (numbers.finished) {
     if (control.leads())
       log::info("This run is finished: " + settings.runconfig.model_dir + " has " + std::to_string(start.state.step) +

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wsc/base/random.hpp"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+
+#include <gtest/gtest.h>
 
 namespace wsc {
 namespace {

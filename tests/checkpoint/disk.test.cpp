@@ -20,7 +20,7 @@ TEST_F(Disk, FullDiskIsFoundBeforeAnythingIsWritten) {
   if (!mount_tmpfs("size=12m")) GTEST_SKIP() << "only root may mount a small file system";
   const fs::path good = save(dir, g, arrays, state_at(1));
   const std::string m = message_of<SystemError>([&] { save(dir, g, arrays, state_at(2)); });
-  EXPECT_THAT(m, AllOf(HasSubstr("7.7 MB are needed"), HasSubstr("MB are available in"), HasSubstr("earlier checkpoints are intact")));
+  EXPECT_THAT(m, AllOf(HasSubstr("7.9 MB are needed"), HasSubstr("MB are available in"), HasSubstr("earlier checkpoints are intact")));
   EXPECT_FALSE(fs::exists(file_path(dir, 2).string() + ".partial")) << "a failed save left something behind";
   EXPECT_EQ(newest_complete(dir)->path, good);
   verify(good);
@@ -58,6 +58,12 @@ TEST_F(Disk, FileSizeLimit) {
   setrlimit(RLIMIT_FSIZE, &old);
   EXPECT_THAT(m, AllOf(HasSubstr("ulimit -f"), HasSubstr("1.0 MB")));
   EXPECT_TRUE(list(dir).empty());
+  const SaveFile file = create_partial(dir, g, state_at(1));  // a limit just below the size of the file is found in time as well
+  const rlimit tight{fs::file_size(file.path) - 1, old.rlim_max};
+  discard(file.path);
+  setrlimit(RLIMIT_FSIZE, &tight);
+  EXPECT_THAT(message_of<SystemError>([&] { create_partial(dir, g, state_at(1)); }), HasSubstr("ulimit -f"));
+  setrlimit(RLIMIT_FSIZE, &old);
 }
 
 TEST_F(Disk, FailingWriteIsReported) {

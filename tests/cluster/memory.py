@@ -38,7 +38,7 @@ def shard_table(text):
 
 
 def expect_as_planned(report, what, measured, planned):
-    report.expect(measured <= 1.1 * planned + SLACK, f"{what}: {measured / 1e6:.1f} MB measured, {planned / 1e6:.1f} MB planned")
+    report.expect(abs(measured - planned) <= 0.1 * planned + SLACK, f"{what}: {measured / 1e6:.1f} MB measured, {planned / 1e6:.1f} MB planned")
     print(f"    {what}: {measured / 1e6:.1f} MB measured, {planned / 1e6:.1f} MB planned", flush=True)
 
 
@@ -73,10 +73,10 @@ def depths(workplace, report, layout, data):
 
 def ten_times(workplace, report, data):
     """Weights and moments of ten times what a csx may use."""
-    budget = 120 * MEGABYTE
+    budget = 125 * MEGABYTE
     deck = workplace.deck("large", cluster.merged(WIDE, {
-        "model.num_hidden_layers": 128, "train_input.batch_size": 2, "train_input.data_dir": data, "runconfig.max_steps": 2,
-        "csx.memory": int(budget), "cluster.chunk_bytes": 2**20, "cluster.messages_in_flight": 2,
+        "model.num_hidden_layers": 140, "model.max_position_embeddings": 32, "train_input.batch_size": 2, "train_input.data_dir": data,
+        "runconfig.max_steps": 2, "csx.memory": int(budget), "cluster.chunk_bytes": 2**20, "cluster.messages_in_flight": 2,
     }))
     layout = mpi(1, 2)
     plan = workplace.plan(layout, deck)
@@ -85,8 +85,8 @@ def ten_times(workplace, report, data):
     report.expect(state >= 10 * budget, f"weights and state are {state / 1e6:.1f} MB, {10 * budget / 1e6:.1f} MB were wanted")
     result = workplace.complete(layout, deck, seconds=300)
     csx, memoryx = measured_peaks(workplace.run_dir("large"))
-    expect_as_planned(report, "128 layers, csx", csx, plan["csx"]["peak_bytes"]["total"])
-    expect_as_planned(report, "128 layers, memoryx", memoryx, plan["memoryx"]["peak_bytes"]["total"])
+    expect_as_planned(report, "140 layers, csx", csx, plan["csx"]["peak_bytes"]["total"])
+    expect_as_planned(report, "140 layers, memoryx", memoryx, plan["memoryx"]["peak_bytes"]["total"])
     report.expect(csx < 4 * plan["parameters"], "a csx held as much as all weights")
     losses = [float(row["loss"]) for row in cluster.rows(workplace.run_dir("large"))]
     report.expect(len(losses) == 2 and all(4 < loss < 8 for loss in losses), f"losses of the large model: {losses}")
@@ -99,7 +99,7 @@ def body(workplace, report, arguments):
         report.section(f"8 and 32 layers on {layout}")
         depths(workplace, report, layout, data)
     report.section("ten times csx.memory")
-    ten_times(workplace, report, data)
+    ten_times(workplace, report, workplace.data("short"))
 
 
 if __name__ == "__main__":

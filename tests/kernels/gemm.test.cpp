@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wsc/kernels/gemm.hpp"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <vector>
 
 #include "tests/kernels/op_checks.hpp"
+#include <gtest/gtest.h>
 
 namespace wsc::kernels {
 namespace {
@@ -78,7 +77,8 @@ TYPED_TEST(Gemm, AllTransposesOddSizesAndStrides) {
   for (const bool portable : {false, true}) {
     for (const Transpose ta : {Transpose::no, Transpose::yes}) {
       for (const Transpose tb : {Transpose::no, Transpose::yes}) {
-        for (const auto& [m, n, k] : std::vector<std::array<std::int64_t, 3>>{{1, 1, 1}, {3, 5, 7}, {64, 65, 8}, {130, 33, 257}, {1, 300, 40}, {300, 1, 40}}) {
+        for (const auto& [m, n, k] :
+             std::vector<std::array<std::int64_t, 3>>{{1, 1, 1}, {3, 5, 7}, {64, 65, 8}, {130, 33, 257}, {1, 300, 40}, {300, 1, 40}}) {
           check<TypeParam>(portable, ta, tb, m, n, k, 0, 1, 0);
           check<TypeParam>(portable, ta, tb, m, n, k, 3, TypeParam(0.5), 1);
           check<TypeParam>(portable, ta, tb, m, n, k, 1, TypeParam(-2), TypeParam(0.25));
@@ -118,12 +118,14 @@ TYPED_TEST(Gemm, NanInAnOperandReachesItsRowAndColumn) {
 }
 
 TYPED_TEST(Gemm, SameBitsWithOneThreadAndTwo) {
-  for (const auto& [m, n, k] : std::vector<std::array<std::int64_t, 3>>{{1024, 768, 768}, {256, 1536, 512}, {1000, 130, 70}, {64, 64, 3000}}) {
+  for (const auto& [m, n, k] :
+       std::vector<std::array<std::int64_t, 3>>{{1024, 768, 768}, {256, 1536, 512}, {1000, 130, 70}, {64, 64, 3000}}) {
     for (const Transpose ta : {Transpose::no, Transpose::yes}) {
       std::vector<std::vector<TypeParam>> results;
       for (const int threads : {1, 2, 2}) {
         Product<TypeParam> p(ta, Transpose::yes, m, n, k);
-        gemm<TypeParam>(exec_of(threads), p.ta, p.tb, m, n, k, 1, {p.a.data(), p.a_stride}, {p.b.data(), p.b_stride}, 1, p.c.data(), p.c_stride);
+        gemm<TypeParam>(exec_of(threads), p.ta, p.tb, m, n, k, 1, {p.a.data(), p.a_stride}, {p.b.data(), p.b_stride}, 1, p.c.data(),
+                        p.c_stride);
         results.push_back(p.c);
       }
       for (const auto& r : results) EXPECT_EQ(std::memcmp(r.data(), results[0].data(), r.size() * sizeof(TypeParam)), 0) << m << " " << n;

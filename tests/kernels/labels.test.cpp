@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: wsc authors
 // SPDX-License-Identifier: Apache-2.0
-#include <gmock/gmock.h>
-
 #include <string>
 #include <vector>
 
 #include "tests/kernels/op_checks.hpp"
+#include <gmock/gmock.h>
+
 #include "wsc/kernels/elementwise.hpp"
 
 namespace wsc::kernels {

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <limits>
 #include <map>
 #include <vector>
 
 #include "tests/reference/data.hpp"
+#include <gtest/gtest.h>
+
 #include "wsc/graph/op.hpp"
 #include "wsc/kernels/ops.hpp"
 

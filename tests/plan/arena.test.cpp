@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wsc/plan/arena.hpp"
 
-#include <gtest/gtest.h>
-
 #include <random>
+
+#include <gtest/gtest.h>
 
 namespace wsc::plan {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: wsc authors
 // SPDX-License-Identifier: Apache-2.0
-#include <gtest/gtest.h>
-
 #include <cmath>
+
+#include <gtest/gtest.h>
 
 #include "wsc/config/deck.hpp"
 #include "wsc/models/gpt.hpp"
@@ -32,7 +32,8 @@ TEST_P(Decks, PlanReproducesThePublishedFigures) {
   const Plan plan = make_plan(graph, request_from(s, Purpose::train, batch, tokens, layout, 2, true));
   const Summary summary = summarise(s, graph, plan, 2);
   EXPECT_EQ(summary.parameters, p.parameters);
-  EXPECT_NEAR(static_cast<double>(summary.shard.total()), 16.0 * static_cast<double>(p.parameters), 0.02 * 16 * static_cast<double>(p.parameters));
+  EXPECT_NEAR(static_cast<double>(summary.shard.total()), 16.0 * static_cast<double>(p.parameters),
+              0.02 * 16 * static_cast<double>(p.parameters));
   if (p.training_flops == 0) return;
   const double unit = std::pow(10, std::floor(std::log10(p.training_flops)) - 1);  // two digits
   EXPECT_EQ(std::round(summary.training_flops / unit), std::round(p.training_flops / unit));
@@ -42,18 +43,19 @@ TEST_P(Decks, PlanReproducesThePublishedFigures) {
   EXPECT_LE(plan.bytes.total(), s.csx.memory);
 }
 
-INSTANTIATE_TEST_SUITE_P(Inputs, Decks,
-                         testing::Values(Published{"gpt2-small", 124439808, 0, 0}, Published{"cerebras-gpt-111m", 111050496, 2.6e18, 1},
-                                         Published{"cerebras-gpt-256m", 255977024, 1.3e19, 1}, Published{"cerebras-gpt-590m", 590310912, 6.1e19, 1},
-                                         Published{"cerebras-gpt-1.3b", 1315723264, 2.8e20, 4}, Published{"cerebras-gpt-2.7b", 2651553280, 1.1e21, 4},
-                                         Published{"cerebras-gpt-6.7b", 6658404352, 6.3e21, 16}, Published{"cerebras-gpt-13b", 12853386240, 2.3e22, 12},
-                                         Published{"gigagpt-70b", 64861528064, 0, 0}, Published{"gigagpt-175b", 174604259328, 0, 0}),
-                         [](const auto& info) {
-                           std::string name = info.param.deck;
-                           for (char& c : name)
-                             if (c == '-' || c == '.') c = '_';
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Inputs, Decks,
+    testing::Values(Published{"gpt2-small", 124439808, 0, 0}, Published{"cerebras-gpt-111m", 111050496, 2.6e18, 1},
+                    Published{"cerebras-gpt-256m", 255977024, 1.3e19, 1}, Published{"cerebras-gpt-590m", 590310912, 6.1e19, 1},
+                    Published{"cerebras-gpt-1.3b", 1315723264, 2.8e20, 4}, Published{"cerebras-gpt-2.7b", 2651553280, 1.1e21, 4},
+                    Published{"cerebras-gpt-6.7b", 6658404352, 6.3e21, 16}, Published{"cerebras-gpt-13b", 12853386240, 2.3e22, 12},
+                    Published{"gigagpt-70b", 64861528064, 0, 0}, Published{"gigagpt-175b", 174604259328, 0, 0}),
+    [](const auto& info) {
+      std::string name = info.param.deck;
+      for (char& c : name)
+        if (c == '-' || c == '.') c = '_';
+      return name;
+    });
 
 }  // namespace
 }  // namespace wsc::plan

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wsc/plan/plan.hpp"
 
-#include <gtest/gtest.h>
-
 #include <map>
+
+#include <gtest/gtest.h>
 
 #include "wsc/config/deck.hpp"
 #include "wsc/models/gpt.hpp"

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "tests/reference/data.hpp"
+
 #include "wsc/graph/ops/attention.hpp"
 
 namespace wsc::reference {

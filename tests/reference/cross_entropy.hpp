@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "tests/reference/data.hpp"
+
 #include "wsc/graph/ops/cross_entropy.hpp"
 
 namespace wsc::reference {

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "tests/reference/data.hpp"
+
 #include "wsc/graph/ops/activation.hpp"
 #include "wsc/graph/ops/add.hpp"
 #include "wsc/graph/ops/dropout.hpp"
@@ -14,9 +15,12 @@ namespace wsc::reference {
 
 inline double activation(Nonlinearity f, double x) {
   switch (f) {
-    case Nonlinearity::gelu: return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2));
-    case Nonlinearity::gelu_tanh: return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
-    case Nonlinearity::relu: return std::max(x, 0.0);
+    case Nonlinearity::gelu:
+      return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2));
+    case Nonlinearity::gelu_tanh:
+      return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+    case Nonlinearity::relu:
+      return std::max(x, 0.0);
   }
   return NAN;
 }
@@ -29,7 +33,8 @@ inline double activation_derivative(Nonlinearity f, double x) {
       const double a = std::sqrt(2 / std::numbers::pi), t = std::tanh(a * (x + 0.044715 * x * x * x));
       return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * a * (1 + 3 * 0.044715 * x * x);
     }
-    case Nonlinearity::relu: return x > 0;
+    case Nonlinearity::relu:
+      return x > 0;
   }
   return NAN;
 }

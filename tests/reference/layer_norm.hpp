@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tests/reference/data.hpp"
+
 #include "wsc/graph/ops/layer_norm.hpp"
 
 namespace wsc::reference {

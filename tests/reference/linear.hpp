@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tests/reference/data.hpp"
+
 #include "wsc/graph/ops/linear.hpp"
 
 namespace wsc::reference {

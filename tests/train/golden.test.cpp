@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: wsc authors
 // SPDX-License-Identifier: Apache-2.0
+#include "tests/train/golden_model.hpp"
 #include <gtest/gtest.h>
 
-#include "tests/train/golden_model.hpp"
 #include "wsc/optimizer/update_rule.hpp"
 
 namespace wsc::train {
@@ -96,8 +96,8 @@ TEST_P(Golden, GradientsHoweverTheStepIsCut) {
       double scale = std::max(norm(expected), 1e-6 * total);
       if (const auto at = param.name.find("proj_k_dense_layer/bias"); at != std::string::npos)
         scale = norm(model.doubles("gradients/" + param.name.substr(0, at) + "proj_k_dense_layer/weight"));
-      EXPECT_LE(norm(difference), 1e-5 * scale) << param.name << " micro_batch " << cut.micro_batch << " waves " << cut.waves << " recompute "
-                                                << cut.recompute;
+      EXPECT_LE(norm(difference), 1e-5 * scale)
+          << param.name << " micro_batch " << cut.micro_batch << " waves " << cut.waves << " recompute " << cut.recompute;
     }
   }
 }
@@ -125,7 +125,8 @@ TEST_P(Golden, TenAdamWStepsInBothEpsModes) {
       EXPECT_NEAR(loss, losses[step], 1e-5 * losses[step]) << mode << " step " << step;
       EXPECT_NEAR(grad_norm, norms[step], 1e-4 * norms[step]) << mode << " step " << step;
       const double clip = std::min(1.0, model.file().read_double("max_gradient_norm") / (grad_norm + 1e-6));
-      one.shard().decide({.gradient_factor = factor * clip, .learning_rate = model.file().read_double("learning_rate"), .optimizer_step = step + 1});
+      one.shard().decide(
+          {.gradient_factor = factor * clip, .learning_rate = model.file().read_double("learning_rate"), .optimizer_step = step + 1});
     }
     for (const auto& piece : one.shard().pieces()) {
       const std::vector<double> expected = model.doubles("adamw/" + mode + "/final/" + model.graph()[piece.param].name);
@@ -136,7 +137,8 @@ TEST_P(Golden, TenAdamWStepsInBothEpsModes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Golden, testing::Values("gpt2_gelu.h5", "gpt2_gelu_tanh.h5", "gpt2_untied_fixed_relu.h5", "gpt2_packed.h5"),
+INSTANTIATE_TEST_SUITE_P(Models, Golden,
+                         testing::Values("gpt2_gelu.h5", "gpt2_gelu_tanh.h5", "gpt2_untied_fixed_relu.h5", "gpt2_packed.h5"),
                          [](const auto& info) {
                            const std::string name = info.param;
                            return name.substr(0, name.find('.'));

@@ -21,7 +21,9 @@ namespace wsc::train {
 class GoldenModel {
  public:
   explicit GoldenModel(const std::string& name)
-      : file_(hdf5::File::open(std::string(WSC_SOURCE_DIR) + "/tests/golden/" + name)), settings_(read_settings()), graph_(models::build(settings_.model)) {}
+      : file_(hdf5::File::open(std::string(WSC_SOURCE_DIR) + "/tests/golden/" + name)),
+        settings_(read_settings()),
+        graph_(models::build(settings_.model)) {}
 
   const hdf5::File& file() const { return file_; }
   const Settings& settings() const { return settings_; }

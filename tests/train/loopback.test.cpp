@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: wsc authors
 // SPDX-License-Identifier: Apache-2.0
-#include <gtest/gtest.h>
-
-#include <unistd.h>
-
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "wsc/base/log.hpp"
 #include "wsc/checkpoint/report.hpp"
@@ -25,7 +24,8 @@ class Loopback : public testing::Test {
  protected:
   void SetUp() override {
     log::set_quiet(true);
-    folder_ = fs::temp_directory_path() / ("wsc-loopback-" + std::to_string(getpid()) + "-" + testing::UnitTest::GetInstance()->current_test_info()->name());
+    folder_ = fs::temp_directory_path() /
+              ("wsc-loopback-" + std::to_string(getpid()) + "-" + testing::UnitTest::GetInstance()->current_test_info()->name());
     fs::create_directories(folder_);
     std::ofstream text(folder_ / "text.jsonl");
     for (int d = 0; d < 60; ++d) {
@@ -44,9 +44,12 @@ class Loopback : public testing::Test {
   void TearDown() override { fs::remove_all(folder_); }
 
   Settings settings(const std::string& run, const std::string& more = {}) const {
-    return parse_settings("[model]\nhidden_size=16\nnum_hidden_layers=2\nnum_heads=2\nvocab_size=257\nmax_position_embeddings=16\ndropout_rate=0.1\n"
-                          "[optimizer]\nlearning_rate=1e-2\nmax_gradient_norm=1\n[train_input]\nbatch_size=8\ndata_dir=" + (folder_ / "data/train").string() +
-                          "\n[runconfig]\nmax_steps=4\nlog_steps=1\nmodel_dir=" + (folder_ / run).string() + "\n" + more, "test");
+    return parse_settings(
+        "[model]\nhidden_size=16\nnum_hidden_layers=2\nnum_heads=2\nvocab_size=257\nmax_position_embeddings=16\ndropout_rate=0.1\n"
+        "[optimizer]\nlearning_rate=1e-2\nmax_gradient_norm=1\n[train_input]\nbatch_size=8\ndata_dir=" +
+            (folder_ / "data/train").string() + "\n[runconfig]\nmax_steps=4\nlog_steps=1\nmodel_dir=" + (folder_ / run).string() + "\n" +
+            more,
+        "test");
   }
 
   ExitCode run(const Settings& s, int memoryx, int csx) const {
@@ -61,7 +64,9 @@ class Loopback : public testing::Test {
   }
 
   double distance(const std::string& a, const std::string& b, int step = 4) const {
-    const auto file = [&](const std::string& run) { return folder_ / run / "checkpoints" / ("checkpoint_" + std::to_string(step) + ".h5"); };
+    const auto file = [&](const std::string& run) {
+      return folder_ / run / "checkpoints" / ("checkpoint_" + std::to_string(step) + ".h5");
+    };
     return checkpoint::diff(file(a), file(b)).model_relative_norm;
   }
 

@@ -55,8 +55,8 @@ std::string with_errno(std::string_view what);
 }  // namespace wsc
 
 /// Contracts: preconditions (expect), inner claims (assert) and results (ensure). Always on: they cost little outside kernels.
-#define WSC_CONTRACT(kind, condition) \
-  do { \
+#define WSC_CONTRACT(kind, condition)                                                              \
+  do {                                                                                             \
     if (!(condition)) ::wsc::contract_violated(kind, #condition, std::source_location::current()); \
   } while (false)
 #define WSC_EXPECT(condition) WSC_CONTRACT("precondition", condition)

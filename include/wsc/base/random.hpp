@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <Kokkos_Macros.hpp>
 #include <array>
 #include <cstdint>
 #include <string_view>
+
+#include <Kokkos_Macros.hpp>
 
 namespace wsc {
 

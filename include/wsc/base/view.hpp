@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <Kokkos_Core.hpp>
 #include <cstdint>
+
+#include <Kokkos_Core.hpp>
 
 /// Views with shapes. The letters: B samples of a batch, T tokens of a sample, rows = tokens of a tile or wave, C width, H heads,
 /// D = C / H head size, F filter size, V vocabulary, L layers. All row-major; memory belongs to an arena, window or shard.

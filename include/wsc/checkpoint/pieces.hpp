@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <type_traits>
 
 #include "wsc/graph/graph.hpp"
 #include "wsc/memoryx/shard.hpp"

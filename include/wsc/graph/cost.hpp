@@ -18,9 +18,9 @@ struct Extent {
 
 /// Arithmetic of one op on an extent. FLOPs count a multiply-add as two.
 struct Cost {
-  double forward_flops = 0;           ///< executed: causal half skipped
+  double forward_flops = 0;  ///< executed: causal half skipped
   double backward_flops = 0;
-  double forward_bytes = 0;           ///< touched in memory, weights included
+  double forward_bytes = 0;  ///< touched in memory, weights included
   double backward_bytes = 0;
 
   Cost& operator+=(const Cost& o) {

@@ -19,11 +19,11 @@ struct Init {
 
 /// A named parameter: what checkpoints, masks and decay groups speak of. Rows [first_row, first_row + rows) of a weight matrix.
 struct Param {
-  std::string name;         ///< Model Zoo's name with '/' for '.'
-  std::int64_t rows = 0;    ///< out features, or the length of a vector
-  std::int64_t columns = 0; ///< in features; 1 for a vector
-  bool is_vector = false;   ///< stored with shape (rows)
-  bool decays = false;      ///< weight decay applies: matrices and embeddings, not norms and biases
+  std::string name;          ///< Model Zoo's name with '/' for '.'
+  std::int64_t rows = 0;     ///< out features, or the length of a vector
+  std::int64_t columns = 0;  ///< in features; 1 for a vector
+  bool is_vector = false;    ///< stored with shape (rows)
+  bool decays = false;       ///< weight decay applies: matrices and embeddings, not norms and biases
   bool sparsifiable = false;
   Init init;
   WeightId weight;
@@ -61,9 +61,9 @@ struct Tensor {
 struct Stage {
   std::string name;
   std::vector<Op> ops;
-  std::vector<BlockId> blocks;          ///< what its ops read, in order of first use
-  std::vector<BlockId> backward_blocks; ///< those that backward reads again (without recompute)
-  std::vector<TensorId> inputs;         ///< produced by other stages
+  std::vector<BlockId> blocks;           ///< what its ops read, in order of first use
+  std::vector<BlockId> backward_blocks;  ///< those that backward reads again (without recompute)
+  std::vector<TensorId> inputs;          ///< produced by other stages
   Coupling coupling = Coupling::rows;
 };
 

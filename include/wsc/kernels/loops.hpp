@@ -18,9 +18,9 @@ inline constexpr std::int64_t chunk_size = 2048;
 template <class Body>
 void for_chunks(const char* label, const Exec& exec, std::int64_t n, const Body& body) {
   const std::int64_t chunks = (n + chunk_size - 1) / chunk_size;
-  Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(exec, 0, chunks), KOKKOS_LAMBDA(std::int64_t c) {
-    body(c * chunk_size, (c + 1) * chunk_size < n ? (c + 1) * chunk_size : n);
-  });
+  Kokkos::parallel_for(
+      label, Kokkos::RangePolicy<Exec>(exec, 0, chunks),
+      KOKKOS_LAMBDA(std::int64_t c) { body(c * chunk_size, (c + 1) * chunk_size < n ? (c + 1) * chunk_size : n); });
 }
 
 /// body(row) on every row.
@@ -36,10 +36,11 @@ inline constexpr std::int64_t column_chunk = 32;
 template <class Body>
 void for_column_groups(const char* label, const Exec& exec, std::int64_t columns, const Body& body) {
   const std::int64_t groups = (columns + column_chunk - 1) / column_chunk;
-  Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(exec, 0, groups), KOKKOS_LAMBDA(std::int64_t g) {
-    const std::int64_t first = g * column_chunk;
-    body(first, columns - first < column_chunk ? columns - first : column_chunk);
-  });
+  Kokkos::parallel_for(
+      label, Kokkos::RangePolicy<Exec>(exec, 0, groups), KOKKOS_LAMBDA(std::int64_t g) {
+        const std::int64_t first = g * column_chunk;
+        body(first, columns - first < column_chunk ? columns - first : column_chunk);
+      });
 }
 
 /// Σ term(i) for 0 ≤ i < n: pieces of 256 in Real (vector lanes), the pieces in double, in order.

@@ -39,13 +39,13 @@ class OpContext {
 
   virtual const Exec& exec() const = 0;
   virtual const Rows& rows() const = 0;
-  virtual Matrix<Real> value(TensorId t) = 0;                    ///< an activation, to read or (outputs, in forward) to write
-  virtual Matrix<const Real> gradient(TensorId t) = 0;           ///< gradient of an output, complete when backward of its op runs
-  virtual GradientOut<Real> gradient_out(TensorId t) = 0;        ///< gradient of an input
-  virtual Matrix<const Real> weight(WeightId w) = 0;             ///< (out, in); vectors are (n, 1)
-  virtual Matrix<Real> weight_gradient(WeightId w) = 0;          ///< always added to
-  virtual Vector<Real> workspace() = 0;                          ///< at least the op's workspace(extent) elements
-  virtual Vector<double> row_loss() = 0;                         ///< (rows), written by the head's forward
+  virtual Matrix<Real> value(TensorId t) = 0;              ///< an activation, to read or (outputs, in forward) to write
+  virtual Matrix<const Real> gradient(TensorId t) = 0;     ///< gradient of an output, complete when backward of its op runs
+  virtual GradientOut<Real> gradient_out(TensorId t) = 0;  ///< gradient of an input
+  virtual Matrix<const Real> weight(WeightId w) = 0;       ///< (out, in); vectors are (n, 1)
+  virtual Matrix<Real> weight_gradient(WeightId w) = 0;    ///< always added to
+  virtual Vector<Real> workspace() = 0;                    ///< at least the op's workspace(extent) elements
+  virtual Vector<double> row_loss() = 0;                   ///< (rows), written by the head's forward
 
   double gradient_scale = 1;  ///< factor of dlogits: 1 / (B·T)
   bool training = true;       ///< dropout acts

@@ -9,10 +9,10 @@
 /// Backward adds to weight gradients and writes or adds to the inputs' gradients as the context says.
 namespace wsc::kernels {
 
-#define WSC_OP_KERNELS(OpType) \
-  template <class Real> \
+#define WSC_OP_KERNELS(OpType)                              \
+  template <class Real>                                     \
   void forward(const OpType& op, OpContext<Real>& context); \
-  template <class Real> \
+  template <class Real>                                     \
   void backward(const OpType& op, OpContext<Real>& context)
 
 WSC_OP_KERNELS(Embedding);

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <Kokkos_Macros.hpp>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+
+#include <Kokkos_Macros.hpp>
 
 /// Branch-free exp and normal distribution function for inner loops that the compiler turns into vector code, the same numbers on every
 /// C library. A NaN goes in and a NaN comes out. fp32: own polynomials; double: the standard library's functions.

@@ -19,15 +19,15 @@ enum class Direction { forward, turn, backward };
 /// Everything a plan is made from, besides the graph.
 struct Request {
   Purpose purpose = Purpose::train;
-  std::int64_t batch = 0;      ///< B: samples of the global batch
-  std::int64_t tokens = 0;     ///< T
+  std::int64_t batch = 0;   ///< B: samples of the global batch
+  std::int64_t tokens = 0;  ///< T
   fabric::Layout layout;
-  int threads = 1;             ///< of a csx
-  bool streamed = true;        ///< false on the null fabric: no weight window, no gradient buffers, no fabric buffers
-  std::int64_t memory = 0;     ///< budget of a csx in bytes; 0 = none
-  std::int64_t prefetch = -1;  ///< -1 = auto
-  std::int64_t waves = 0, leaves = 0;        ///< 0 = auto
-  std::int64_t micro_batch = 0;              ///< samples of a tile; 0 = auto
+  int threads = 1;                     ///< of a csx
+  bool streamed = true;                ///< false on the null fabric: no weight window, no gradient buffers, no fabric buffers
+  std::int64_t memory = 0;             ///< budget of a csx in bytes; 0 = none
+  std::int64_t prefetch = -1;          ///< -1 = auto
+  std::int64_t waves = 0, leaves = 0;  ///< 0 = auto
+  std::int64_t micro_batch = 0;        ///< samples of a tile; 0 = auto
   std::string recompute = "auto";
   std::int64_t chunk_bytes = 4 << 20, messages_in_flight = 2;
   std::int64_t prefetch_batches = 2;
@@ -46,8 +46,8 @@ struct StagePlan {
 
 /// Where the value or gradient of a tensor lies.
 struct TensorPlan {
-  Place forward = -1;     ///< value while the producer's forward runs, and (if `wave`) until its last use
-  Place backward = -1;    ///< value in backward: the same place where it is a wave array, else rebuilt here
+  Place forward = -1;   ///< value while the producer's forward runs, and (if `wave`) until its last use
+  Place backward = -1;  ///< value in backward: the same place where it is a wave array, else rebuilt here
   Place gradient = -1;
   bool wave = false;           ///< value: one row per row of the wave; otherwise per row of the tile
   bool gradient_wave = false;  ///< the same of the gradient: tensors that cross stages
@@ -62,16 +62,14 @@ struct PlannedVisit {
 
 /// Bytes of a csx by purpose.
 struct CsxBytes {
-  std::int64_t activations = 0;       ///< arena: wave arrays
-  std::int64_t scratch = 0;           ///< arena: one tile of the running stage, and kernel workspace
+  std::int64_t activations = 0;  ///< arena: wave arrays
+  std::int64_t scratch = 0;      ///< arena: one tile of the running stage, and kernel workspace
   std::int64_t weight_window = 0;
   std::int64_t gradient_buffers = 0;
   std::int64_t fabric_buffers = 0;
-  std::int64_t batches = 0;           ///< rows of the wave and batches read ahead
-  std::int64_t library = 0;           ///< program, MPI, GEMM scratch
-  std::int64_t total() const {
-    return activations + scratch + weight_window + gradient_buffers + fabric_buffers + batches + library;
-  }
+  std::int64_t batches = 0;  ///< rows of the wave and batches read ahead
+  std::int64_t library = 0;  ///< program, MPI, GEMM scratch
+  std::int64_t total() const { return activations + scratch + weight_window + gradient_buffers + fabric_buffers + batches + library; }
 };
 
 /// All that is known before anything runs. Built on every rank from the same settings, without communication and without allocating
@@ -84,7 +82,7 @@ struct Plan {
   std::vector<TensorPlan> tensors;
   std::vector<std::vector<std::vector<bool>>> overwrites;  ///< [stage][op][input]: its backward writes the gradient first
   std::int64_t arena_elements = 0;
-  Place workspace = 0;          ///< of the kernels, in the arena
+  Place workspace = 0;  ///< of the kernels, in the arena
   std::int64_t workspace_elements = 0;
   std::vector<PlannedVisit> visits;  ///< of one wave
   std::vector<fabric::BlockSplit> blocks;

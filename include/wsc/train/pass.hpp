@@ -21,27 +21,27 @@ enum class PassKind : std::int32_t {
 /// The opening of a pass: rank 0 tells all ranks. Plain bytes.
 struct PassOrder {
   PassKind kind = PassKind::finish;
-  bool decides = false;                  ///< `decision` concerns the gradients of the last step
+  bool decides = false;  ///< `decision` concerns the gradients of the last step
   memoryx::UpdateDecision decision;
-  std::int64_t step = 0;                 ///< global step, from 0
-  std::int64_t batch = 0;                ///< B of this pass
-  std::int64_t eval_batch = 0;           ///< evaluate: which one, from 0; 0 starts reading anew
+  std::int64_t step = 0;        ///< global step, from 0
+  std::int64_t batch = 0;       ///< B of this pass
+  std::int64_t eval_batch = 0;  ///< evaluate: which one, from 0; 0 starts reading anew
 };
 static_assert(std::is_trivially_copyable_v<PassOrder>);
 
 /// The closing of a pass: every rank tells rank 0. Plain bytes.
 struct RankReport {
-  double loss = 0;                    ///< csx: sum of token losses
-  std::int64_t valid_tokens = 0;      ///< csx
-  double squared_norm = 0;            ///< memoryx: Σ g² of the shard
-  std::int32_t stop_requested = 0;    ///< number of the signal, or 0
-  double exposed_wait_s = 0;          ///< csx: compute blocked on the stream in this pass
-  double busy_s = 0;                  ///< the pass on this rank
-  fabric::Counters counters;          ///< since the start
+  double loss = 0;                  ///< csx: sum of token losses
+  std::int64_t valid_tokens = 0;    ///< csx
+  double squared_norm = 0;          ///< memoryx: Σ g² of the shard
+  std::int32_t stop_requested = 0;  ///< number of the signal, or 0
+  double exposed_wait_s = 0;        ///< csx: compute blocked on the stream in this pass
+  double busy_s = 0;                ///< the pass on this rank
+  fabric::Counters counters;        ///< since the start
   std::int64_t resident_peak_bytes = 0;
   std::int64_t arena_bytes = 0, weight_bytes = 0, gradient_bytes = 0, state_bytes = 0;  ///< held now, by purpose
-  std::int32_t error = 0;             ///< exit code of what failed here, or 0
-  char message[1024] = {};            ///< its sentence, or the name of a parameter whose gradient is not finite
+  std::int32_t error = 0;                                                               ///< exit code of what failed here, or 0
+  char message[1024] = {};  ///< its sentence, or the name of a parameter whose gradient is not finite
 };
 static_assert(std::is_trivially_copyable_v<RankReport>);
 

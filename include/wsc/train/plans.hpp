@@ -18,10 +18,10 @@ struct PlannedPass {
 /// What a run is laid out for.
 struct Setup {
   fabric::Layout layout;
-  bool streamed = false;        ///< false on the null fabric
-  int threads = 1;              ///< of a csx
-  std::int64_t tokens = 0;      ///< T of training, 0 = the run does not train
-  std::int64_t eval_tokens = 0; ///< T of evaluation, 0 = it does not evaluate
+  bool streamed = false;         ///< false on the null fabric
+  int threads = 1;               ///< of a csx
+  std::int64_t tokens = 0;       ///< T of training, 0 = the run does not train
+  std::int64_t eval_tokens = 0;  ///< T of evaluation, 0 = it does not evaluate
 };
 
 /// The plans of a run, all made before it starts: one per batch size of the schedule, one for evaluation. The same on every rank.

@@ -15,7 +15,7 @@ namespace wsc::train {
 struct Start {
   std::filesystem::path checkpoint;  ///< empty: fresh weights
   checkpoint::What what = checkpoint::What::all;
-  checkpoint::RunState state;        ///< counts to go on from
+  checkpoint::RunState state;  ///< counts to go on from
 };
 
 /// Looks into the run directory and decides: fresh, resumed from the newest complete checkpoint, or from runconfig.checkpoint_path.

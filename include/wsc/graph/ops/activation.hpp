@@ -27,7 +27,8 @@ struct Activation {
   std::int64_t workspace(const Extent&) const { return 0; }
   Cost cost(const Extent& e) const {
     const double elements = 1.0 * e.rows * width;
-    return {.forward_flops = 10 * elements, .backward_flops = 15 * elements, .forward_bytes = 8 * elements, .backward_bytes = 12 * elements};
+    return {
+        .forward_flops = 10 * elements, .backward_flops = 15 * elements, .forward_bytes = 8 * elements, .backward_bytes = 12 * elements};
   }
 };
 

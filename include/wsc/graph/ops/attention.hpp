@@ -38,7 +38,8 @@ struct Attention {
   Cost cost(const Extent& e) const {
     const double causal_products = 2.0 * e.rows * e.tokens * width;  // q kᵀ and p v, half of each skipped
     const double touched = 4.0 * e.rows * 4 * width;
-    return {.forward_flops = causal_products, .backward_flops = 2.5 * causal_products, .forward_bytes = touched, .backward_bytes = 2 * touched};
+    return {
+        .forward_flops = causal_products, .backward_flops = 2.5 * causal_products, .forward_bytes = touched, .backward_bytes = 2 * touched};
   }
 };
 

@@ -14,7 +14,7 @@ namespace wsc {
 /// dx = dlogits · table, dtable += dlogitsᵀ · x.  Keeps x and the logits, which in the turn live for one tile only.
 struct CrossEntropy {
   TensorId x;
-  TensorId logits;         // (rows, V)
+  TensorId logits;  // (rows, V)
   WeightId table;
   std::int64_t width = 0;  // C
   std::int64_t vocab = 0;  // V

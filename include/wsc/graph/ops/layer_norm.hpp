@@ -15,8 +15,8 @@ struct LayerNorm {
   TensorId x, y;
   TensorId mean, inverse_sd;  // (rows, 1), kept for backward
   WeightId gain, bias;
-  std::int64_t width = 0;     // C
-  double epsilon = 1e-5;      // added to the variance
+  std::int64_t width = 0;  // C
+  double epsilon = 1e-5;   // added to the variance
 
   static constexpr Coupling coupling = Coupling::rows;
   static constexpr bool backward_reads_weights = true;

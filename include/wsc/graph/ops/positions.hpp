@@ -13,7 +13,7 @@ namespace wsc {
 /// Vaswani et al. 2017, section 3.5: columns 2i and 2i + 1 hold sin and cos of position / 10000^(2i / C).
 struct Positions {
   TensorId x, y;
-  WeightId table;  // none = sinusoidal
+  WeightId table;          // none = sinusoidal
   std::int64_t width = 0;  // C
 
   static constexpr Coupling coupling = Coupling::rows;
