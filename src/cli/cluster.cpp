@@ -3,11 +3,13 @@
 #include "wsc/cli/cluster.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 
 #include "wsc/base/error.hpp"
 #include "wsc/base/log.hpp"
 #include "wsc/cli/kokkos_scope.hpp"
+#include "wsc/fabric/leftovers.hpp"
 #include "wsc/train/control.hpp"
 
 namespace wsc::cli {
@@ -113,6 +115,8 @@ ExitCode run_cluster(const Settings& settings, const Body& body) {
     });
     return code;
   }
+  if (const int removed = fabric::remove_leftovers("/dev/shm", std::chrono::minutes(1)); removed > 0)
+    log::info("Removed " + std::to_string(removed) + " shared-memory files that runs killed with their launcher left in /dev/shm.");
   // MPI is older than Kokkos and outlives it; the fabric thread ends MPI when the channel goes.
   const auto channel = fabric::make_mpi_channel(plan.setup.layout, channel_settings);
   const bool memoryx = plan.setup.layout.is_memoryx(channel->rank());

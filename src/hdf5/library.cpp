@@ -22,6 +22,10 @@ Handle own(hid_t id) {
 }  // namespace
 
 Lock::Lock() : guard_(mutex()) {
+  // Before the library's first call: it must not clean up at exit. All files are closed by their handles; after a failed write (full
+  // disk) the library crashes when it tries to close the file once more (seen with 1.10.8).
+  static const bool no_cleanup_at_exit = H5dont_atexit() >= 0;
+  WSC_ASSERT(no_cleanup_at_exit);
   thread_local const bool silent = H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0;
   WSC_ASSERT(silent);
 }

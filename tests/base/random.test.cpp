@@ -17,20 +17,27 @@ TEST(Philox, KnownAnswers) {
             (std::array<std::uint32_t, 4>{0xd16cfe09u, 0x94fdccebu, 0x5001e420u, 0x24126ea1u}));
 }
 
-TEST(RandomKey, NormalHasUnitVarianceAndTruncationKeepsTwoSigma) {
+TEST(RandomKey, TruncatedNormalHasItsMomentsAndStaysWithinTwoSigma) {
   const RandomKey key(1, "init", "some/weight", 0);
-  double sum = 0, squares = 0, truncated_squares = 0;
-  const int n = 100000;
+  double sum = 0, squares = 0, fourth = 0;
+  const int n = 400000;
   for (int i = 0; i < n; ++i) {
-    const double x = key.normal(0, i), t = key.truncated_normal(0, i);
+    const double x = key.truncated_normal(0, i);
     sum += x;
     squares += x * x;
-    truncated_squares += t * t;
-    ASSERT_LE(std::fabs(t), 2);
+    fourth += x * x * x * x;
+    ASSERT_LE(std::fabs(x), 2 + 1e-6);
   }
-  EXPECT_NEAR(sum / n, 0, 0.02);
-  EXPECT_NEAR(squares / n, 1, 0.02);
-  EXPECT_NEAR(truncated_squares / n, 0.7737, 0.01);  // variance of a standard normal cut at two standard deviations
+  EXPECT_NEAR(sum / n, 0, 0.006);
+  EXPECT_NEAR(squares / n, 0.77374, 0.005);  // 1 − 4 φ(2) / (Φ(2) − Φ(−2))
+  EXPECT_NEAR(fourth / n, 1.41613, 0.02);    // 3 · variance − 16 φ(2) / (Φ(2) − Φ(−2))
+}
+
+TEST(RandomKey, InverseNormalInvertsTheDistributionFunction) {
+  for (double p = 1e-6; p < 1; p += 0.000997) {
+    const double x = RandomKey::inverse_normal(p), back = 0.5 * std::erfc(-x / std::sqrt(2.0));
+    EXPECT_NEAR(back, p, 2e-7 * std::min(p, 1 - p) * (1 + x * x)) << p;
+  }
 }
 
 TEST(RandomKey, PurposeNameStepAndSampleAllMatter) {

@@ -103,4 +103,4 @@ def body(workplace, report, arguments):
 
 
 if __name__ == "__main__":
-    cluster.main("memory", __doc__, body)
+    cluster.main("memory", __doc__, body, bytes_wanted=2_200_000_000)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <string_view>
 
@@ -53,14 +54,32 @@ class RandomKey {
     return static_cast<float>(bits(sample, element / 4)[element % 4] >> 8) * 0x1p-24f;
   }
 
-  /// Standard normal, double precision (Box and Muller 1958), one per element.
-  double normal(std::uint64_t sample, std::uint64_t element) const;
+  /// Standard normal: the inverse distribution function of a uniform number with 32 bits, so |x| < 6.4.
+  KOKKOS_INLINE_FUNCTION double normal(std::uint64_t sample, std::uint64_t element) const {
+    return inverse_normal((bits(sample, element / 4)[element % 4] + 0.5) * 0x1p-32);
+  }
 
-  /// Standard normal conditioned on |x| ≤ 2, by rejection; not rescaled.
-  double truncated_normal(std::uint64_t sample, std::uint64_t element) const;
+  /// Standard normal conditioned on |x| ≤ 2, not rescaled.
+  KOKKOS_INLINE_FUNCTION double truncated_normal(std::uint64_t sample, std::uint64_t element) const {
+    constexpr double below = 0.022750131948179195, within = 0.95449973610364158;  // Φ(−2), Φ(2) − Φ(−2)
+    const double uniform = (bits(sample, element / 4)[element % 4] + 0.5) * 0x1p-32;
+    return inverse_normal(below + within * uniform);
+  }
+
+  /// x with Φ(x) = p for 1e-10 ≤ p ≤ 1 − 1e-10, about seven digits (Wichura 1988, algorithm AS 241, PPND7).
+  KOKKOS_INLINE_FUNCTION static double inverse_normal(double p) {
+    const double q = p - 0.5;
+    if (q >= -0.425 && q <= 0.425) {
+      const double r = 0.180625 - q * q;
+      return q * (((59.109374720 * r + 159.29113202) * r + 50.434271938) * r + 3.3871327179) /
+             (((67.187563600 * r + 78.757757664) * r + 17.895169469) * r + 1.0);
+    }
+    const double r = std::sqrt(-std::log(q < 0 ? p : 1 - p)) - 1.6;
+    const double x = (((0.17023821103 * r + 1.3067284816) * r + 2.7568153900) * r + 1.4234372777) / ((0.12021132975 * r + 0.73700164250) * r + 1.0);
+    return q < 0 ? -x : x;
+  }
 
  private:
-  double normal_attempt(std::uint64_t sample, std::uint64_t element, std::uint32_t attempt) const;
   std::uint64_t key_ = 0;
 };
 
