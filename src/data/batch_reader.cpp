@@ -37,7 +37,8 @@ BatchReader::Item BatchReader::read(std::int64_t step) const noexcept {
     batch.step = step;
     batch.first_position = part->first_position;
     for (std::int64_t i = 0; i < samples; ++i) {
-      dataset_.read(sampler_.sample(part->first_position + part->global_index[static_cast<std::size_t>(i)]), batch.rows(i));
+      const std::int64_t position = part->first_position + part->global_index[static_cast<std::size_t>(i)];
+      dataset_.read(sampler_.sample(position), batch.rows(i), sampler_.window_shift(position, dataset_.sequence_length()));
     }
     batch.global_index = std::move(part->global_index);
     return {std::move(batch), nullptr};

@@ -74,14 +74,14 @@ const TokenFile& Dataset::open(std::size_t index) const {
   return open_files_.front().file;
 }
 
-void Dataset::read(std::int64_t sample, const SampleRows& rows) const {
+void Dataset::read(std::int64_t sample, const SampleRows& rows, std::int64_t shift) const {
   WSC_EXPECT(sample >= 0 && sample < size());
   const auto after = std::upper_bound(first_sample_.begin(), first_sample_.end(), sample);
   const std::size_t index = static_cast<std::size_t>(after - first_sample_.begin()) - 1;
   const std::int64_t inside = sample - first_sample_[index];
   const std::lock_guard lock(mutex_);
   if (form() == Form::corpus) {
-    read_window(index, inside, rows);
+    read_window(index, inside, shift, rows);
   } else {
     read_stored(index, inside, rows);
   }
@@ -126,9 +126,10 @@ void Dataset::read_stored(std::size_t index, std::int64_t sample, const SampleRo
   }
 }
 
-void Dataset::read_window(std::size_t index, std::int64_t window, const SampleRows& rows) const {
-  const std::int64_t T = sequence_length_, first = window * T, count = std::min(T + 1, files_[index].tokens - first);
-  open(index).read_tokens(first, count, scratch_);
+void Dataset::read_window(std::size_t index, std::int64_t window, std::int64_t shift, const SampleRows& rows) const {
+  const std::int64_t T = sequence_length_, first = window * T + shift;
+  const std::int64_t count = std::clamp<std::int64_t>(files_[index].tokens - first, 0, T + 1);
+  if (count > 0) open(index).read_tokens(first, count, scratch_);
   const std::int32_t padding = static_cast<std::int32_t>(std::max<std::int64_t>(options_.eos_id, 0));
   for (std::int64_t i = 0; i < T; ++i) {
     rows.input_ids[i] = i < count ? checked_id(scratch_[i], index, window, i, "token") : padding;

@@ -44,4 +44,11 @@ std::int64_t Sampler::sample(std::int64_t position) const {
   return shuffle_ ? permutation(epoch(position))(inside) : inside;
 }
 
+std::int64_t Sampler::window_shift(std::int64_t position, std::int64_t T) const {
+  const std::int64_t e = epoch(position);
+  if (!shuffle_ || e == 0) return 0;
+  const RandomKey key(static_cast<std::uint64_t>(seed_), "data", "window shift", static_cast<std::uint64_t>(e));
+  return static_cast<std::int64_t>(key.bits(0, 0)[0]) % T;
+}
+
 }  // namespace wsc::data

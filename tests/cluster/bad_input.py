@@ -46,7 +46,7 @@ class Refusals:
         run_dir = run_dir or self.run_dir
         for layout in layouts:
             before = contents(run_dir)
-            result = self.workplace.train(layout, deck or self.deck, *overrides, seconds=60)
+            result = self.workplace.train(layout, deck or self.deck, *overrides)
             self.judge(f"{what} ({layout})", result, code, *says)
             after = contents(run_dir)
             changed = {str(p) for p in set(before) | set(after) if before.get(p) != after.get(p) and p.name not in may_change}
@@ -77,7 +77,7 @@ def wrong_settings(workplace, report, refusals):
     result = workplace.train(NULL, workplace.root / "absent.cfg")
     refusals.judge("a missing deck", result, DATA if result.code == DATA else SETTINGS, "absent.cfg")
 
-    result = workplace.start(mpi(2, 2), "train", refusals.deck, processes=3).wait(60)
+    result = workplace.start(mpi(2, 2), "train", refusals.deck, processes=3).wait()
     refusals.judge("more roles than ranks", result, SETTINGS, "3 ranks", "2 memoryx + 2 csx", "mpirun -np 4")
     result = workplace.plain("train", refusals.deck, "--cluster.memoryx=3", "--cluster.num_csx=4")
     refusals.judge("seven roles in one process", result, SETTINGS, "3 memoryx + 4 csx", "mpirun -np 7")
@@ -196,7 +196,7 @@ def lost_rank(workplace, report, settings, source):
     run.ranks()[rank].send(signal.SIGKILL)
     left = run.survivors(10)
     report.expect(not left, f"rank {rank} killed: ranks {sorted(left)} outlive it by more than 10 s")
-    result = run.wait(30)
+    result = run.wait()
     report.expect(result.code != 0, f"rank {rank} killed: exit code 0")
     report.expect("signal 9" in result.err + result.out, f"rank {rank} killed: nobody says so: {result.err[-600:]}")
 

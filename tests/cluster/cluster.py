@@ -131,7 +131,7 @@ class Run:
                 self.processes[int(rank)] = child
         return {r: p for r, p in self.processes.items() if p.alive()}
 
-    def wait_for(self, condition, seconds=240):
+    def wait_for(self, condition, seconds=600):
         """Polls until the condition holds (True) or the run is over (False)."""
         limit = time.monotonic() + seconds
         while not condition():
@@ -147,7 +147,7 @@ class Run:
     def all_ranks_run(self):
         return self.wait_for(lambda: len(self.ranks()) == self.layout.processes)
 
-    def wait(self, seconds=240):
+    def wait(self, seconds=600):
         try:
             code = self.popen.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -266,7 +266,7 @@ class Workplace:
         self.runs.append(Run([str(c) for c in command], layout, self.root, self.environment(environment)))
         return self.runs[-1]
 
-    def train(self, layout, deck, *overrides, seconds=240, **more):
+    def train(self, layout, deck, *overrides, seconds=600, **more):
         """Trains to the end, whatever that is."""
         return self.start(layout, "train", deck, *overrides, **more).wait(seconds)
 
@@ -276,7 +276,7 @@ class Workplace:
         assert result.code == 0, f"{layout}, {deck}: exit code {result.code}\n{result.out[-3000:]}{result.err[-3000:]}"
         return result
 
-    def plain(self, *arguments, seconds=60):
+    def plain(self, *arguments, seconds=300):
         """A command that needs no launcher; returns its Result."""
         begun = time.monotonic()
         done = subprocess.run([str(a) for a in (self.wsc, *arguments)], stdin=subprocess.DEVNULL, capture_output=True, text=True,

@@ -92,6 +92,21 @@ TEST_F(DatasetTest, CorpusIsCutIntoWindows) {
     }
   }
   EXPECT_EQ(predicted, 99);
+  for (const std::int64_t shift : {1, 5, 31}) {  // windows that later epochs see
+    predicted = 0;
+    for (std::int64_t w = 0; w < 4; ++w) {
+      Batch b(1, 32, false, false);
+      d.read(w, b.rows(0), shift);
+      predicted += b.valid_tokens();
+      for (int i = 0; i < 32; ++i) {
+        const std::int64_t at = 32 * w + shift + i;
+        EXPECT_EQ(b.loss_mask[i], at + 1 < 100);
+        if (at + 1 < 100) EXPECT_EQ(b.input_ids[i], 13 * at % 50);
+        if (at + 1 < 100) EXPECT_EQ(b.labels[i], 13 * (at + 1) % 50);
+      }
+    }
+    EXPECT_EQ(predicted, 99 - shift);
+  }
   EXPECT_EQ(Dataset(golden("corpus_uint16.h5"), {.sequence_length = 33}).size(), 3);  // fits exactly
   EXPECT_THAT(message_of<SettingsError>([] { Dataset(golden("corpus_uint16.h5"), {}); }), HasSubstr("max_sequence_length"));
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <set>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -45,6 +46,21 @@ TEST(Sampler, OrderIsFixedBySeedAndEpoch) {
 TEST(Sampler, WithoutShuffleTheOrderIsThatOfTheFiles) {
   const Sampler s(5, false, 1);
   for (std::int64_t p = 0; p < 20; ++p) EXPECT_EQ(s.sample(p), p % 5);
+}
+
+TEST(Sampler, WindowsMoveFromEpochToEpochAndNotInTheFirst) {
+  const Sampler sampler(10, true, 3), again(10, true, 3), ordered(10, false, 3);
+  std::set<std::int64_t> shifts;
+  for (std::int64_t position = 0; position < 400; ++position) {
+    const std::int64_t shift = sampler.window_shift(position, 64);
+    EXPECT_EQ(shift, again.window_shift(position, 64));
+    EXPECT_EQ(shift, sampler.window_shift(position / 10 * 10, 64));  // one shift an epoch: windows of an epoch never overlap
+    EXPECT_TRUE(0 <= shift && shift < 64);
+    EXPECT_EQ(ordered.window_shift(position, 64), 0);
+    if (position < 10) EXPECT_EQ(shift, 0);
+    shifts.insert(shift);
+  }
+  EXPECT_GT(shifts.size(), 20u);
 }
 
 TEST(Sampler, HugeSetsCostNothing) {

@@ -52,7 +52,8 @@ class Dataset {
   std::int64_t eos_id() const { return options_.eos_id; }                              ///< given or recorded; −1 = none
   std::string tokenizer_text() const;                                                  ///< empty where it is not recorded
 
-  void read(std::int64_t sample, const SampleRows& rows) const;
+  /// `shift`: tokens by which the windows of a corpus are moved (what reaches past the end of a file is masked); no effect on other forms.
+  void read(std::int64_t sample, const SampleRows& rows, std::int64_t shift = 0) const;
 
  private:
   struct OpenFile {
@@ -63,7 +64,7 @@ class Dataset {
   void check_agreement() const;
   const TokenFile& open(std::size_t index) const;
   void read_stored(std::size_t index, std::int64_t sample, const SampleRows& rows) const;
-  void read_window(std::size_t index, std::int64_t window, const SampleRows& rows) const;
+  void read_window(std::size_t index, std::int64_t window, std::int64_t shift, const SampleRows& rows) const;
   std::int32_t checked_id(std::int64_t id, std::size_t file, std::int64_t sample, std::int64_t position, const char* what) const;
   void derive_spans(const SampleRows& rows) const;
 

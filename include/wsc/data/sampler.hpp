@@ -34,6 +34,9 @@ class Sampler {
   std::int64_t samples() const { return samples_; }
   std::int64_t epoch(std::int64_t position) const { return position / samples_; }
   std::int64_t sample(std::int64_t position) const;
+  /// Tokens by which the windows of a corpus are moved in the epoch of this position, 0 … T − 1: later epochs do not see the same windows
+  /// again. 0 in the first epoch, and without shuffle.
+  std::int64_t window_shift(std::int64_t position, std::int64_t T) const;
 
  private:
   Permutation permutation(std::int64_t epoch) const;
