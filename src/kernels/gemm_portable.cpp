@@ -8,7 +8,7 @@
 namespace wsc::kernels {
 namespace {
 
-/// One row of C, in two passes of a few hundred columns each so that the partial row stays in the L1 cache. (n)
+/// One row of C, `block` columns at a time so that the partial row stays in the L1 cache. (n)
 template <class Real>
 struct RowTimesMatrix {
   bool transpose_a, transpose_b;

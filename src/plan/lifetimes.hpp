@@ -9,7 +9,7 @@ namespace wsc::plan {
 /// The order of execution within a wave, with the blocks that each visit receives and whose gradients it sends.
 std::vector<PlannedVisit> order_visits(const Graph& graph, const Plan& plan);
 
-/// Per stage and op: which outputs backward has to rebuild when the stage recomputes.
+/// Per op of the stage: runs again in backward when the stage recomputes, because its outputs are needed and were not kept.
 std::vector<bool> ops_to_rerun(const Graph& graph, StageId stage);
 
 /// Decides which tensors are wave arrays and places values, gradients and workspace in the arena. Fills tensors, overwrites,

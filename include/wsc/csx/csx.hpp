@@ -55,7 +55,7 @@ class Csx {
 
   /// Samples of the global batch that this csx has in the pass, wave after wave: what its batches hold.
   static std::vector<std::int64_t> samples(const plan::Plan& plan, int csx);
-  /// Bytes of the arena and of the row arrays.
+  /// Bytes of the arena.
   std::int64_t arena_bytes() const { return static_cast<std::int64_t>(arena_.size()) * 4; }
 
  private:

@@ -28,11 +28,11 @@ struct UpdateDecision {
 /// when a block is about to be sent, for whatever purpose ("update on send").
 class Shard : public fabric::ShardHandler {
  public:
-  /// Allocates (untouched memory of the parts it owns) and initialises weights from (seed, parameter name, element): the same numbers
-  /// for every number of shards. `blocks` and `graph` must outlive the shard.
+  /// Allocates zeros for the parts it owns (memory that nothing touches yet). `graph` must outlive the shard.
   Shard(const Graph& graph, const std::vector<fabric::BlockSplit>& blocks, fabric::ShardId id, const OptimizerSettings& optimizer);
   ~Shard() override;
 
+  /// Weights from (seed, parameter name, element): the same numbers for every number of shards.
   void initialise(std::uint64_t seed);
 
   float* on_send(BlockId block, std::int64_t begin, std::int64_t end) override;

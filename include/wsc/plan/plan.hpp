@@ -36,15 +36,14 @@ struct Request {
 /// Where an array begins, in fp32 elements of the arena; -1 = it does not exist.
 using Place = std::int64_t;
 
-/// How one stage runs. Places of its own tensors; a tensor that crosses stages or is kept lies in a wave array, the others in a
-/// tile's scratch.
+/// How one stage runs.
 struct StagePlan {
   std::int64_t tile_rows = 0;
   bool recompute = false;
   std::vector<bool> rerun;  ///< per op: runs again in backward, because backward needs its outputs and they were not kept
 };
 
-/// Where the value or gradient of a tensor lies.
+/// Where the value and gradient of a tensor lie: in a wave array where it crosses stages or is kept, else in a tile's scratch.
 struct TensorPlan {
   Place forward = -1;   ///< value while the producer's forward runs, and (if `wave`) until its last use
   Place backward = -1;  ///< value in backward: the same place where it is a wave array, else rebuilt here
