@@ -76,13 +76,20 @@ void warning(const std::string& message) {
   if (this_rank == 0) write(spdlog::level::warn, message, true);
 }
 
-void error(const std::string& message) {
+namespace {
+
+/// To stderr at once, from any thread, and into the file.
+void write_tagged(const char* kind, spdlog::level::level_enum level, const std::string& message) {
   const std::string where = rank_count > 1 ? " [rank " + std::to_string(this_rank) + " on " + host_name() + "]" : "";
-  std::fprintf(stderr, "wsc: %s%s\n", message.c_str(), where.c_str());
+  std::fprintf(stderr, "wsc: %s%s%s\n", kind, message.c_str(), where.c_str());
   std::fflush(stderr);
-  if (file()) file()->error(message + where);
+  write(level, message + where, false);
 }
 
-void plain(const std::string& line) { info(line); }
+}  // namespace
+
+void warning_here(const std::string& message) { write_tagged("warning: ", spdlog::level::warn, message); }
+
+void error(const std::string& message) { write_tagged("", spdlog::level::err, message); }
 
 }  // namespace wsc::log

@@ -43,7 +43,7 @@ int threads_of_csx(const ClusterSettings& c, const ClusterPlan& plan, const fabr
 
 void report_binding(int threads) {
   if (const int allowed = cores_allowed(); allowed < threads)
-    log::warning(
+    log::warning_here(
         "This rank may use " + std::to_string(allowed) + " of the node's " + std::to_string(cores_of_node()) + " cores but has " +
         std::to_string(threads) +
         " threads: the launcher has bound it. Start with `mpirun --bind-to none`, or set cluster.threads=" + std::to_string(allowed) + ".");
@@ -121,9 +121,12 @@ ExitCode run_cluster(const Settings& settings, const Body& body) {
   const auto channel = fabric::make_mpi_channel(plan.setup.layout, channel_settings);
   const bool memoryx = plan.setup.layout.is_memoryx(channel->rank());
   const int threads = memoryx ? 1 : plan.setup.threads;
-  if (!memoryx || plan.setup.layout.memoryx == 1) report_binding(threads);
-  const KokkosScope kokkos(threads);
-  return guarded(body, plan.setup, *channel);
+  if (channel->rank() == plan.setup.layout.rank(fabric::CsxId(0))) report_binding(threads);  // the others are bound alike
+  const Body with_kokkos = [&](const train::Setup& setup, fabric::Channel* c) {
+    const KokkosScope kokkos(threads);
+    return body(setup, c);
+  };
+  return guarded(with_kokkos, plan.setup, *channel);
 }
 
 }  // namespace wsc::cli

@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: wsc authors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <thread>
 
 #include "wsc/base/log.hpp"
 #include "wsc/cli/command.hpp"
@@ -70,7 +72,10 @@ int run(int argc, char** argv) {
   } catch (const fabric::RunAborted& aborted) {
     return static_cast<int>(aborted.code());
   } catch (const Error& error) {
-    if (error.code() != ExitCode::settings || launch.rank == 0) log::error(error.what());
+    if (error.code() != ExitCode::settings || launch.rank == 0)
+      log::error(error.what());
+    else
+      std::this_thread::sleep_for(std::chrono::seconds(1));  // the launcher ends all ranks when one goes: rank 0 speaks first
     return static_cast<int>(error.code());
   } catch (const std::bad_alloc&) {
     log::error(

@@ -208,6 +208,13 @@ class MpiTransport final : public Transport {
                           " need " + std::to_string(layout_.ranks()) + " ranks, but the launcher started " + std::to_string(ranks) +
                           ": start as many ranks, or change the two settings");
     }
+    // Nodes with unequal numbers of ranks may each come to another default: all ranks would then hang in the splits below.
+    int mine[2] = {layout_.memoryx, -layout_.memoryx}, least[2] = {};
+    check(MPI_Allreduce(mine, least, 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD), "MPI_Allreduce");
+    if (least[0] != -least[1]) {
+      throw SettingsError("the nodes run different numbers of ranks, so the ranks disagree about cluster.memoryx (between " +
+                          std::to_string(least[0]) + " and " + std::to_string(-least[1]) + "): set cluster.memoryx");
+    }
     rank_ = Rank(rank);
     MPI_Comm all = MPI_COMM_NULL;
     check(MPI_Comm_dup(MPI_COMM_WORLD, &all), "MPI_Comm_dup");

@@ -62,7 +62,7 @@ class Lifetimes {
         if (backward && plan_.request.purpose == Purpose::train) {
           for (const TensorId t : op_kept(op)) value_[t.index].at(static_cast<int>(v));
           for (const TensorId t : op_inputs(op)) gradient_[t.index].at(static_cast<int>(v));
-          for (const TensorId t : op_outputs(op)) gradient_[t.index].at(static_cast<int>(v));
+          for (const TensorId t : op_differentiated(op)) gradient_[t.index].at(static_cast<int>(v));
         }
       }
     }
@@ -110,7 +110,7 @@ class Lifetimes {
       const Op& op = stage.ops[i];
       for (const TensorId t : op_kept(op)) values[t].at(at.backward(i));
       for (const TensorId t : op_inputs(op)) gradients[t].at(at.backward(i));
-      for (const TensorId t : op_outputs(op)) gradients[t].at(at.backward(i));
+      for (const TensorId t : op_differentiated(op)) gradients[t].at(at.backward(i));
     }
     std::vector<Interval> intervals;
     std::vector<Place*> results;

@@ -26,7 +26,7 @@ constexpr std::int64_t largest_tile = 2048, smallest_tile = 64;  // rows: GEMMs 
 constexpr std::int64_t comfortable_scratch = 128ll << 20;
 constexpr std::int64_t library_bytes = 96ll << 20;  // program, MPI, JIT-compiled GEMMs and their packing buffers
 
-std::int64_t widest(const Graph& graph, const Stage& stage) {
+std::int64_t total_width(const Graph& graph, const Stage& stage) {
   std::int64_t width = 0;
   for (const Op& op : stage.ops)
     for (const TensorId t : op_outputs(op)) width += graph[t].width;
@@ -61,7 +61,7 @@ StagePlan plan_stage(const Graph& graph, const Request& request, const Choice& c
   if (request.micro_batch > 0) {
     how.tile_rows = request.micro_batch * request.tokens;
   } else {
-    const std::int64_t comfortable = comfortable_scratch / (8 * widest(graph, stage));
+    const std::int64_t comfortable = comfortable_scratch / (2 * 4 * total_width(graph, stage));
     how.tile_rows = std::max(smallest_tile, std::min(choice.tile_rows, std::max<std::int64_t>(comfortable / 64 * 64, 256)));
   }
   if (stage.coupling == Coupling::sample)  // whole samples
@@ -80,8 +80,9 @@ void count_bytes(const Request& r, Plan& plan) {
     // Library collectives allocate up to one and a half times a reduction's message (measured); broadcasts work in place.
     plan.bytes.fabric_buffers = r.layout.memoryx * r.messages_in_flight * r.chunk_bytes * 3 / 2;
   }
-  // ids, labels, positions, tokens, spans (4 bytes each), loss mask, sample number and loss of every row; 17 bytes a row read ahead.
-  plan.bytes.batches = plan.wave_rows * (5 * 4 + 1 + 8 + 8) + (r.prefetch_batches + 1) * 17 * plan.wave_rows * plan.waves;
+  // ids, labels, positions, tokens, spans (4 bytes each), loss mask, sample number and loss of every row; 17 bytes a row of the batches
+  // read ahead, of the one in the reader's hand and of the running one.
+  plan.bytes.batches = plan.wave_rows * (5 * 4 + 1 + 8 + 8) + (r.prefetch_batches + 2) * 17 * plan.wave_rows * plan.waves;
   plan.bytes.library = library_bytes;
 }
 

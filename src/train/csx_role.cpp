@@ -68,6 +68,7 @@ void CsxRole::evaluate(const PassOrder& order) {
   if (order.eval_batch == 0 || !eval_reader_) start_evaluation(order.eval_batch);
   const data::Batch batch = read(*eval_reader_, order.eval_batch);
   losses_ = csx_pass(csx_, plans_.evaluate(), {.training = false}, batch, *streams_);
+  if (order.eval_last) eval_reader_.reset();
 }
 
 void CsxRole::report(RankReport& report) const {

@@ -15,7 +15,7 @@ void open(std::unique_ptr<data::Dataset>& set, const ModelSettings& model, const
   if (input.data_dir.empty()) throw SettingsError(std::string(section) + ".data_dir is not set: name a folder that `wsc data build` made.");
   set = std::make_unique<data::Dataset>(input.data_dir, options);
   if (set->size() == 0) throw DataError(input.data_dir + " holds no sample. `wsc data info " + input.data_dir + "` shows what it has.");
-  if (set->sequence_length() > model.max_position_embeddings)
+  if (model.position_embedding_type != "none" && set->sequence_length() > model.max_position_embeddings)
     throw SettingsError(input.data_dir + " has samples of " + std::to_string(set->sequence_length()) +
                         " tokens, but model.max_position_embeddings is " + std::to_string(model.max_position_embeddings) + ". Set " +
                         section + ".max_sequence_length or model.max_position_embeddings.");

@@ -41,7 +41,7 @@ Leader::Leader(Member& member, const Settings& settings, const Setup& setup, con
   if (state_.step > 0) saved_step_ = evaluated_step_ = state_.step;
 }
 
-PassOrder Leader::next(PassKind kind) {
+PassOrder Leader::open_order(PassKind kind) {
   PassOrder order;
   order.kind = kind;
   order.step = state_.step;
@@ -58,10 +58,10 @@ ExitCode Leader::run() {
   while (state_.step < r.max_steps && !(stop = reason_to_stop())) {
     step();
     alone([&] { lock_.touch(); });
-    if (data_.evaluate && r.eval_frequency > 0 && state_.step % r.eval_frequency == 0) evaluate();
+    if (data_.evaluate && r.eval_frequency > 0 && state_.step % r.eval_frequency == 0 && !reason_to_stop()) evaluate();
     if (r.checkpoint_steps > 0 && state_.step % r.checkpoint_steps == 0) save();
   }
-  if (!stop && data_.evaluate && evaluated_step_ != state_.step) evaluate();
+  if (!stop && data_.evaluate && evaluated_step_ != state_.step && !reason_to_stop()) evaluate();
   if (saved_step_ != state_.step) save();
   const double seconds = run_watch_.seconds();
   if (!last_reports_.empty()) log::info("Ranks:\n" + rank_table(last_reports_, setup_.layout, !setup_.streamed));
@@ -85,7 +85,7 @@ std::optional<std::string> Leader::reason_to_stop() const {
 
 void Leader::step() {
   const Stopwatch watch;
-  PassOrder order = next(PassKind::step);
+  PassOrder order = open_order(PassKind::step);
   order.batch = settings_.batch_size(state_.step);
   last_reports_ = order_pass(member_, order);
 
@@ -106,6 +106,11 @@ void Leader::step() {
   }
 }
 
+void Leader::hear_signals(const std::vector<RankReport>& reports) {
+  for (const RankReport& r : reports)
+    if (r.stop_requested != 0) stop_signal_ = r.stop_requested;
+}
+
 /// Loss, norm and what becomes of the gradients: one decision for all ranks. Returns why the step is skipped, if it is.
 std::optional<std::string> Leader::decide(const std::vector<RankReport>& reports, StepMetrics& m) {
   double loss = 0, squared_norm = 0;
@@ -116,8 +121,8 @@ std::optional<std::string> Leader::decide(const std::vector<RankReport>& reports
     m.valid_tokens += r.valid_tokens;
     squared_norm += r.squared_norm;
     if (guilty.empty() && r.message[0] != '\0') guilty = std::string(r.message) + " (seen by rank " + std::to_string(rank) + ")";
-    if (r.stop_requested != 0) stop_signal_ = r.stop_requested;
   }
+  hear_signals(reports);
   const double tokens = static_cast<double>(m.batch) * static_cast<double>(setup_.tokens);
   const double factor = m.valid_tokens > 0 ? tokens / static_cast<double>(m.valid_tokens) : 0;
   m.loss = m.valid_tokens > 0 ? loss / static_cast<double>(m.valid_tokens) : 0;
@@ -149,7 +154,8 @@ std::optional<std::string> Leader::decide(const std::vector<RankReport>& reports
   return std::nullopt;
 }
 
-void Leader::record(const std::vector<RankReport>& reports, StepMetrics& m, double seconds) {
+/// What moved since the last call: fills the wire figures of m.
+void Leader::take_counters(const std::vector<RankReport>& reports, StepMetrics& m) {
   double moving_s = 0;
   std::int64_t weight_bytes = 0, gradient_bytes = 0;
   for (std::size_t r = 0; r < reports.size(); ++r) {
@@ -166,6 +172,10 @@ void Leader::record(const std::vector<RankReport>& reports, StepMetrics& m, doub
   m.gradient_bytes = gradient_bytes - std::exchange(gradient_bytes_before_, gradient_bytes);
   const double moved_s = moving_s - std::exchange(moving_s_before_, moving_s);
   m.overlap = moved_s > 0 ? std::max(0.0, 1 - m.exposed_wait_s / moved_s) : 1;
+}
+
+void Leader::record(const std::vector<RankReport>& reports, StepMetrics& m, double seconds) {
+  take_counters(reports, m);
   m.step_s = seconds;
 
   logged_tokens_ += m.batch * setup_.tokens;
@@ -198,7 +208,17 @@ void Leader::print_step(const StepMetrics& reported) {
 void Leader::evaluate() {
   const Stopwatch watch;
   const std::int64_t samples = data_.evaluate->size(), batch = settings_.eval_input.batch_size;
-  const Evaluation e = train::evaluate(member_, samples, batch, settings_.runconfig.eval_steps, next(PassKind::evaluate));
+  const auto go_on = [&](const std::vector<RankReport>& reports) {
+    StepMetrics not_of_a_step;
+    take_counters(reports, not_of_a_step);
+    hear_signals(reports);
+    return !reason_to_stop();
+  };
+  const Evaluation e = train::evaluate(member_, samples, batch, settings_.runconfig.eval_steps, open_order(PassKind::evaluate), go_on);
+  if (!e.complete) {
+    log::info("The evaluation at step " + std::to_string(state_.step) + " is broken off: " + *reason_to_stop() + ".");
+    return;
+  }
   eval_csv_.add(printf_text("%lld,%.17g,%.17g", static_cast<long long>(state_.step), e.loss(), e.perplexity()));
   log::info(printf_text("| Eval Device=CSX, GlobalStep=%lld, Loss=%.5f, Perplexity=%.4g, %lld tokens in %.1f s",
                         static_cast<long long>(state_.step), e.loss(), e.perplexity(), static_cast<long long>(e.valid_tokens),
@@ -212,7 +232,7 @@ void Leader::save() {
   const checkpoint::SaveFile file =
       alone([&] { return checkpoint::create_partial(settings_.runconfig.model_dir, member_.graph(), state_); });
   try {
-    const PassOrder order = next(PassKind::save);
+    const PassOrder order = open_order(PassKind::save);
     member_.control().from_leader(order);
     if (order.decides && member_.shard()) member_.shard()->decide(order.decision);
     const auto checksums = member_.save(file);

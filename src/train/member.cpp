@@ -4,7 +4,6 @@
 
 #include <sys/resource.h>
 
-#include "wsc/base/clock.hpp"
 #include "wsc/base/error.hpp"
 #include "wsc/optimizer/update_rule.hpp"
 #include "wsc/plan/split.hpp"
@@ -45,7 +44,6 @@ std::vector<checkpoint::PieceChecksum> Member::save(const checkpoint::SaveFile& 
   std::vector<checkpoint::PieceChecksum> mine;
   control_.agree([&] {
     if (!memoryx_) return;
-    memoryx_->shard().apply_pending();
     mine = checkpoint::write_pieces(file, graph_, memoryx_->shard().pieces());
   });
   return control_.lists_to_leader(mine);
@@ -66,7 +64,6 @@ void Member::load(const std::filesystem::path& leaders, checkpoint::What what) {
 }
 
 RankReport Member::run(const PassOrder& order) {
-  const Stopwatch watch;
   if (memoryx_) memoryx_->decide(order);
   const bool training = order.kind == PassKind::step;
   if (memoryx_) memoryx_->serve(training ? plans_.train(order.batch) : plans_.evaluate());
@@ -75,7 +72,6 @@ RankReport Member::run(const PassOrder& order) {
   RankReport report;
   if (memoryx_) memoryx_->report(report);
   if (csx_) csx_->report(report);
-  report.busy_s = watch.seconds();
   report.stop_requested = stop_signal();
   if (control_.channel()) report.counters = control_.channel()->counters();
   report.resident_peak_bytes = resident_peak_bytes();

@@ -6,10 +6,11 @@
 
 #include "wsc/base/error.hpp"
 #include "wsc/base/format.hpp"
+#include "wsc/base/log.hpp"
 
 namespace wsc::train {
 
-CsvFile::CsvFile(const std::filesystem::path& path, const std::string& header, std::int64_t last_step) {
+CsvFile::CsvFile(const std::filesystem::path& path, const std::string& header, std::int64_t last_step) : path_(path) {
   std::vector<std::string> kept{header};
   {
     std::ifstream old(path);
@@ -29,6 +30,9 @@ CsvFile::CsvFile(const std::filesystem::path& path, const std::string& header, s
 void CsvFile::add(const std::string& row) {
   out_ << row << '\n';
   out_.flush();
+  if (out_) return;
+  out_.clear();  // the next row tries again
+  log::warning("A row of " + path_.string() + " could not be written. Is the disk full?");
 }
 
 std::string metrics_header() {

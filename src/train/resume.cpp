@@ -39,7 +39,7 @@ Start resume(const Settings& settings, const Graph& graph, const data::Dataset& 
   check_deck(settings, start.state, path);
   checkpoint::check_model(path, graph);
   checkpoint::check_states(path, optimizer::state_names(optimizer::update_rule(settings.optimizer)));
-  check_tokenizer(data, start.state, path);
+  data::require_tokenizer(data, start.state.tokenizer_hash, path.string());
   std::string layout;
   if (start.state.memoryx != setup.layout.memoryx || start.state.csx != setup.layout.csx)
     layout = " Layout: " + std::to_string(start.state.memoryx) + "×" + std::to_string(start.state.csx) + " → " +
@@ -55,7 +55,7 @@ Start weights_only(const Settings& settings, const Graph& graph, const data::Dat
   start.what = checkpoint::What::model;
   const auto theirs = checkpoint::read_run_state(start.checkpoint);
   checkpoint::check_model(start.checkpoint, graph);
-  check_tokenizer(data, theirs, start.checkpoint);
+  data::require_tokenizer(data, theirs.tokenizer_hash, start.checkpoint.string());
   log::info("Starting with the weights of " + start.checkpoint.string() + " (step " + std::to_string(theirs.step) +
             "); optimizer, schedule and data order begin anew.");
   return start;
@@ -68,12 +68,6 @@ bool is_own(const std::filesystem::path& checkpoint, const std::filesystem::path
 }
 
 }  // namespace
-
-void check_tokenizer(const data::Dataset& data, const checkpoint::RunState& state, const std::filesystem::path& checkpoint) {
-  if (data.tokenizer_hash().empty() || state.tokenizer_hash.empty() || data.tokenizer_hash() == state.tokenizer_hash) return;
-  throw DataError(data.path() + " was made with another tokenizer than " + checkpoint.string() + " (" + data.tokenizer_hash() + ", not " +
-                  state.tokenizer_hash + "). Build the data with the checkpoint's tokenizer: its token ids mean other text.");
-}
 
 Start find_start(const Settings& settings, const Graph& graph, const data::Dataset& data, const Setup& setup) {
   const RunSettings& run = settings.runconfig;

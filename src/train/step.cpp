@@ -12,11 +12,14 @@ csx::LossSum csx_pass(csx::Csx& csx, const PlannedPass& pass, const csx::PassNum
   csx.begin(pass.plan, numbers);
   const int visits = static_cast<int>(pass.plan.visits.size());
   for (int wave = 0; wave < pass.plan.waves; ++wave) {
-    csx.load(batch, wave);              // 1    rows of this csx in this wave
-    for (int v = 0; v < visits; ++v) {  //      forward stages, the turn, backward stages
+    csx.load(batch, wave);              // 1      rows of this csx in this wave
+    for (int v = 0; v < visits; ++v) {  //        forward stages, the turn, then backward stages
       const int i = wave * visits + v;
-      csx.visit(v, {.weights = streams.wait(i), .gradients = streams.gradients(i)});  // 2–6  all tiles of one stage
-      streams.send(i);                                                                // 7    its gradients leave
+      csx::VisitBlocks blocks;
+      blocks.weights = streams.wait(i);         // 2 5    the stage's blocks have arrived
+      blocks.gradients = streams.gradients(i);  //        where its weight gradients are added up
+      csx.visit(v, blocks);                     // 3 4 6  one stage on all tiles
+      streams.send(i);                          // 7      its gradients leave
     }
   }
   streams.finish();

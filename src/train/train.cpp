@@ -120,7 +120,7 @@ Evaluation evaluate_checkpoint(const Settings& settings, Setup setup, fabric::Ch
     if (control.leads() && !checkpoint.empty()) {
       const auto state = checkpoint::read_run_state(checkpoint);
       checkpoint::check_model(checkpoint, graph);
-      check_tokenizer(*data.evaluate, state, checkpoint);
+      data::require_tokenizer(*data.evaluate, state.tokenizer_hash, checkpoint.string());
     }
     member.emplace(graph, settings, *plans, setup, data, control);
   });
@@ -130,8 +130,8 @@ Evaluation evaluate_checkpoint(const Settings& settings, Setup setup, fabric::Ch
     obey(*member);
     return {};
   }
-  const Evaluation result =
-      evaluate(*member, data.evaluate->size(), settings.eval_input.batch_size, settings.runconfig.eval_steps, PassOrder{});
+  const Evaluation result = evaluate(*member, data.evaluate->size(), settings.eval_input.batch_size, settings.runconfig.eval_steps,
+                                     PassOrder{}, [](const auto&) { return true; });
   control.from_leader(PassOrder{});
   return result;
 }

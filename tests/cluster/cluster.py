@@ -26,7 +26,7 @@ WORDS = "the wafer holds no weights they stream from memory to every core and gr
 # A GPT of two layers that trains in seconds. Values are settings of a deck, by section and key.
 TINY = {
     "model": dict(hidden_size=32, num_hidden_layers=2, num_heads=4, vocab_size=257, max_position_embeddings=32),
-    "optimizer": dict(optimizer_type="AdamW", learning_rate=1e-3, eps=1e-6, weight_decay_rate=0.1, max_gradient_norm=1.0),
+    "optimizer": dict(optimizer_type="AdamW", learning_rate=1e-3, weight_decay_rate=0.1, max_gradient_norm=1.0),
     "train_input": dict(batch_size=8),
     "runconfig": dict(max_steps=20, log_steps=1, checkpoint_steps=0),
 }

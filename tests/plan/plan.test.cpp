@@ -80,8 +80,7 @@ class Replay {
     for (std::size_t i = stage.ops.size(); i-- > 0;) {
       const Op& op = stage.ops[i];
       for (const TensorId t : op_kept(op)) value(t, rows, true, false);
-      const bool head = std::holds_alternative<CrossEntropy>(op);  // its gradient is made of the logits themselves
-      if (!head) gradient(op_outputs(op).front(), rows, false);
+      for (const TensorId t : op_differentiated(op)) gradient(t, rows, false);
       const auto inputs = op_inputs(op);
       for (std::size_t k = 0; k < inputs.size(); ++k) {
         if (!plan_.overwrites[v.stage.index][i][k]) gradient(inputs[k], rows, false);

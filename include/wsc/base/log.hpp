@@ -19,11 +19,9 @@ void close_file();
 /// No ordinary lines on the terminal (errors and warnings still appear).
 void set_quiet(bool quiet);
 
-void info(const std::string& message);     ///< leader only
-void warning(const std::string& message);  ///< leader only
-void error(const std::string& message);    ///< any rank
-
-/// A line without time stamp or level, for tables and progress. Leader only.
-void plain(const std::string& line);
+void info(const std::string& message);          ///< leader only
+void warning(const std::string& message);       ///< leader only
+void warning_here(const std::string& message);  ///< any rank, tagged with it
+void error(const std::string& message);         ///< any rank
 
 }  // namespace wsc::log

@@ -31,6 +31,11 @@ inline std::vector<TensorId> op_inputs(const Op& op) {
 inline std::vector<TensorId> op_outputs(const Op& op) {
   return std::visit([](const auto& o) { return o.outputs(); }, op);
 }
+/// The outputs that have a gradient: the first one, not what is only kept for backward; none of the head, which starts backward.
+inline std::vector<TensorId> op_differentiated(const Op& op) {
+  if (std::holds_alternative<CrossEntropy>(op)) return {};
+  return {op_outputs(op).front()};
+}
 /// The tensors that the op's backward reads, besides gradients.
 inline std::vector<TensorId> op_kept(const Op& op) {
   return std::visit([](const auto& o) { return o.kept(); }, op);

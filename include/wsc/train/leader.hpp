@@ -31,7 +31,10 @@ class Leader {
   void evaluate();
   void save();
   std::optional<std::string> reason_to_stop() const;
-  PassOrder next(PassKind kind);
+  /// The opening of the next pass; it takes along the decision that is due.
+  PassOrder open_order(PassKind kind);
+  void hear_signals(const std::vector<RankReport>& reports);
+  void take_counters(const std::vector<RankReport>& reports, StepMetrics& m);
 
   Member& member_;
   const Settings& settings_;

@@ -37,6 +37,7 @@ class CsvFile {
   void add(const std::string& row);
 
  private:
+  std::filesystem::path path_;
   std::ofstream out_;
 };
 

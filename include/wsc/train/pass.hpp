@@ -25,6 +25,7 @@ struct PassOrder {
   memoryx::UpdateDecision decision;
   std::int64_t step = 0;        ///< global step, from 0
   std::int64_t batch = 0;       ///< B of this pass
+  bool eval_last = false;       ///< evaluate: no more of them follow
   std::int64_t eval_batch = 0;  ///< evaluate: which one, from 0; 0 starts reading anew
 };
 static_assert(std::is_trivially_copyable_v<PassOrder>);
@@ -36,7 +37,6 @@ struct RankReport {
   double squared_norm = 0;          ///< memoryx: Σ g² of the shard
   std::int32_t stop_requested = 0;  ///< number of the signal, or 0
   double exposed_wait_s = 0;        ///< csx: compute blocked on the stream in this pass
-  double busy_s = 0;                ///< the pass on this rank
   fabric::Counters counters;        ///< since the start
   std::int64_t resident_peak_bytes = 0;
   std::int64_t arena_bytes = 0, weight_bytes = 0, gradient_bytes = 0, state_bytes = 0;  ///< held now, by purpose

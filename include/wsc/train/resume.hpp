@@ -23,7 +23,4 @@ struct Start {
 /// another optimizer, data of another tokenizer. Only for rank 0, which holds the run lock.
 Start find_start(const Settings& settings, const Graph& graph, const data::Dataset& data, const Setup& setup);
 
-/// Throws DataError where the data set was made with another tokenizer than the checkpoint's.
-void check_tokenizer(const data::Dataset& data, const checkpoint::RunState& state, const std::filesystem::path& checkpoint);
-
 }  // namespace wsc::train
