@@ -40,7 +40,9 @@ TEST_F(BatchReaderTest, SameBatchesWhateverThePrefetch) {
         ASSERT_EQ(b.global_index[i], i);
         const std::int64_t begin = 4 * sampler.sample(6 * step + i) + sampler.window_shift(6 * step + i, 4);
         ASSERT_EQ(b.input_ids[4 * i], begin);
-        if (begin + 4 < 93) ASSERT_EQ(b.labels[4 * i + 3], begin + 4);
+        if (begin + 4 < 93) {
+          ASSERT_EQ(b.labels[4 * i + 3], begin + 4);
+        }
       }
     }
   }

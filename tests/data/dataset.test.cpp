@@ -101,8 +101,9 @@ TEST_F(DatasetTest, CorpusIsCutIntoWindows) {
       for (int i = 0; i < 32; ++i) {
         const std::int64_t at = 32 * w + shift + i;
         EXPECT_EQ(b.loss_mask[i], at + 1 < 100);
-        if (at + 1 < 100) EXPECT_EQ(b.input_ids[i], 13 * at % 50);
-        if (at + 1 < 100) EXPECT_EQ(b.labels[i], 13 * (at + 1) % 50);
+        if (at + 1 >= 100) continue;
+        EXPECT_EQ(b.input_ids[i], 13 * at % 50);
+        EXPECT_EQ(b.labels[i], 13 * (at + 1) % 50);
       }
     }
     EXPECT_EQ(predicted, 99 - shift);
