@@ -175,9 +175,9 @@ class MpiTransport final : public Transport {
  private:
   static int floats(const Message& m) { return static_cast<int>(m.bytes / static_cast<std::int64_t>(sizeof(float))); }
 
-  // Up to so many csx the shard takes every contribution itself. On one node Open MPI 4.1's MPI_Ireduce costs all ranks together 2.7 s
-  // (1 csx) and 2.1 s (2 csx) of processor time per GB, this 0.5 s and 1.3 s: the library's pipeline of 8 KiB pieces needs a turn of both
-  // ends for each of them. With more csx a tree takes load off the shard.
+  // Up to so many csx the shard takes every contribution itself. On one node Open MPI 4.1's MPI_Ireduce costs all ranks together 2.7 s of
+  // processor time per GB with 1 csx (a chain of 8 KiB pieces, each of which needs a turn of both ends) and 2.1 s with 2 (reduce-scatter,
+  // then gather); this 0.5 s and 1.3 s. With more csx a tree takes load off the shard.
   static constexpr int flat_limit = 3;
 
   std::unique_ptr<Pending> reduce_flat(const Message& m) {
