@@ -43,10 +43,10 @@ int threads_of_csx(const ClusterSettings& c, const ClusterPlan& plan, const fabr
 
 void report_binding(int threads) {
   if (const int allowed = cores_allowed(); allowed < threads)
-    log::warning_here(
-        "This rank may use " + std::to_string(allowed) + " of the node's " + std::to_string(cores_of_node()) + " cores but has " +
-        std::to_string(threads) +
-        " threads: the launcher has bound it. Start with `mpirun --bind-to none`, or set cluster.threads=" + std::to_string(allowed) + ".");
+    log::warning_here("This rank may use " + std::to_string(allowed) + " of the node's " + std::to_string(cores_of_node()) +
+                      " cores but has " + std::to_string(threads) +
+                      " threads. Under a launcher start with `mpirun --bind-to none`; else set cluster.threads=" + std::to_string(allowed) +
+                      ".");
 }
 
 /// Runs the body and, where it fails, says why and ends all ranks.

@@ -33,9 +33,9 @@ const std::vector<Command>& commands() {
       {"generate", "generate RUN|CHECKPOINT --prompt TEXT [--max-tokens N] …", "sample text from a trained model", generate,
        generate_options},
       {"plan", "plan DECK [--json | --graph | --params] [--section.key=value …]", "dry run: parameters, FLOPs, bytes, waves, tiles", plan},
-      {"data", "data build|info|verify …", "text to HDF5 tokens; inspect", data},
+      {"data", "data build|info|verify …", "text to HDF5 tokens; inspect", data, data_usage()},
       {"checkpoint", "checkpoint info|verify|diff FILE …", "inspect checkpoints", checkpoint},
-      {"bench", "bench kernels|step …", "figures of this machine", bench},
+      {"bench", "bench kernels [--threads N]", "figures of this machine", bench},
       {"doctor", "doctor", "what MPI, HDF5, Kokkos, threads and binding look like", doctor},
       {"docs", "docs options", "the option reference in Markdown", docs},
   };

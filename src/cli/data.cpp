@@ -43,8 +43,10 @@ ExitCode build(Arguments arguments) {
 
 }  // namespace
 
+std::string data_usage() { return std::string(build_usage) + "\n     | wsc data info DIR | wsc data verify DIR\n"; }
+
 ExitCode data(Arguments arguments) {
-  const std::string usage = std::string(build_usage) + "\n     | wsc data info DIR | wsc data verify DIR";
+  const std::string usage = data_usage();
   const std::string action = arguments.empty() ? "" : arguments.front();
   if (!arguments.empty()) arguments.erase(arguments.begin());
   if (action == "build") return build(std::move(arguments));

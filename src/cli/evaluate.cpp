@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: wsc authors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <numbers>
@@ -104,6 +105,7 @@ ExitCode evaluate(Arguments arguments) {
       if (!control.leads()) continue;
       if (bytes < 0) bytes = bytes_per_token(*train::open_data(settings, false, true).evaluate);
       print(path, e, bytes);
+      if (!std::isfinite(e.loss())) throw NumericalError(path + ": the loss is not finite: the model has diverged.");
     }
     return ExitCode::ok;
   });

@@ -130,6 +130,7 @@ Source open(const Request& r) {
 std::string read_prompt(const Request& r) {
   if (r.prompt_file.empty()) return r.prompt;
   errno = 0;
+  if (std::filesystem::is_directory(r.prompt_file)) throw DataError("--prompt-file " + r.prompt_file + " is a folder, not a file.");
   std::ifstream in(r.prompt_file, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(in), {}};
   if (!in.is_open() || in.bad()) throw DataError(with_errno("--prompt-file " + r.prompt_file + " cannot be read"));

@@ -52,8 +52,9 @@ ExitCode dispatch(const Arguments& arguments) {
   const auto help = std::find_if(rest.begin(), rest.end(), [](const std::string& a) { return a == "--help" || a == "-h"; });
   if (help != rest.end()) {
     const std::string section = help + 1 != rest.end() ? *(help + 1) : "";
+    const bool takes_settings = command.usage.find("section.key") != std::string::npos || command.name == "generate" || !section.empty();
     std::printf("usage: wsc %s\n%s\n\n%s%s", command.usage.c_str(), command.help.c_str(), command.options.c_str(),
-                help_text(section).c_str());
+                takes_settings ? help_text(section).c_str() : "");
     return ExitCode::ok;
   }
   return command.run(std::move(rest));
@@ -66,7 +67,9 @@ int run(int argc, char** argv) {
   const fabric::Launch launch = fabric::launch_from_environment();
   log::set_rank(launch.rank, launch.ranks);
   try {
-    return static_cast<int>(dispatch(Arguments(argv + 1, argv + argc)));
+    const ExitCode code = dispatch(Arguments(argv + 1, argv + argc));
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) throw SystemError("the output could not be written. Is the disk full?");
+    return static_cast<int>(code);
   } catch (const train::AgreedStop& stop) {
     return static_cast<int>(stop.code());
   } catch (const fabric::RunAborted& aborted) {

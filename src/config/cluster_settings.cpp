@@ -13,7 +13,7 @@ void declare(Registry& registry, ClusterSettings& s) {
       .in("ranks")
       .with_word("auto", 0);
   o.add("num_csx", s.num_csx, 0, at_least(1), "Ranks that compute; auto = all others").in("ranks").with_word("auto", 0);
-  o.add("threads", s.threads, 0, between(1, 4096), "Threads of a csx; auto = cores of the node / its csx")
+  o.add("threads", s.threads, 0, between(1, 512), "Threads of a csx; auto = cores of the node / its csx")
       .in("threads")
       .with_word("auto", 0);
   o.add("chunk_bytes", s.chunk_bytes, std::int64_t{4} << 20, between(64, 1 << 30), "Largest message of the stream").bytes();

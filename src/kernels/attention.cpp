@@ -65,9 +65,7 @@ void score_block(const Exec& exec, const Head<Real>& head, const Block& b) {
 /// A row of scores becomes exp(score − maximum); returns their sum and sets the maximum. A row that sees nothing gives zeros.
 template <class Real>
 KOKKOS_FORCEINLINE_FUNCTION double exponentials(Real* row, std::int64_t visible, Real& highest) {
-  Real most = -std::numeric_limits<Real>::infinity();
-#pragma omp simd reduction(max : most)
-  for (std::int64_t j = 0; j < visible; ++j) most = row[j] > most ? row[j] : most;
+  Real most = max_of(row, visible);
   if (most == -std::numeric_limits<Real>::infinity()) most = 0;
 #pragma omp simd
   for (std::int64_t j = 0; j < visible; ++j) row[j] = exponential(row[j] - most);

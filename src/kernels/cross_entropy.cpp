@@ -13,9 +13,7 @@ namespace {
 /// log Σ exp logits[j] with the maximum taken out; NaN if a logit is NaN: the maximum passes it over, the sum does not.
 template <class Real>
 KOKKOS_FORCEINLINE_FUNCTION double log_sum_exp(const Real* logits, std::int64_t vocab) {
-  Real highest = logits[0];
-#pragma omp simd reduction(max : highest)
-  for (std::int64_t j = 0; j < vocab; ++j) highest = logits[j] > highest ? logits[j] : highest;
+  const Real highest = max_of(logits, vocab);
   return static_cast<double>(highest) + std::log(sum_of<Real>(vocab, [=](std::int64_t j) { return exponential(logits[j] - highest); }));
 }
 

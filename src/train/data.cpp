@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: wsc authors
 // SPDX-License-Identifier: Apache-2.0
 #include "wsc/base/error.hpp"
+#include "wsc/base/log.hpp"
 #include "wsc/train/train.hpp"
 
 namespace wsc::train {
@@ -14,6 +15,9 @@ void open(std::unique_ptr<data::Dataset>& set, const ModelSettings& model, const
   options.eos_id = input.eos_id;
   if (input.data_dir.empty()) throw SettingsError(std::string(section) + ".data_dir is not set: name a folder that `wsc data build` made.");
   set = std::make_unique<data::Dataset>(input.data_dir, options);
+  if (set->recorded_vocab_size() > model.vocab_size)
+    log::warning(input.data_dir + " was built with a vocabulary of " + std::to_string(set->recorded_vocab_size()) +
+                 ", model.vocab_size is " + std::to_string(model.vocab_size) + ": the run ends at the first token beyond it.");
   if (set->size() == 0) throw DataError(input.data_dir + " holds no sample. `wsc data info " + input.data_dir + "` shows what it has.");
   if (model.position_embedding_type != "none" && set->sequence_length() > model.max_position_embeddings)
     throw SettingsError(input.data_dir + " has samples of " + std::to_string(set->sequence_length()) +

@@ -63,6 +63,9 @@ ExitCode Leader::run() {
   }
   if (!stop && data_.evaluate && evaluated_step_ != state_.step && !reason_to_stop()) evaluate();
   if (saved_step_ != state_.step) save();
+  if (state_.skipped_in_a_row > 0)
+    throw LeaderStop(ExitCode::numerical, "the run ends at step " + std::to_string(state_.step) + " among steps whose gradients were not " +
+                                              "finite: it has diverged. " + last_good());
   const double seconds = run_watch_.seconds();
   if (!last_reports_.empty()) log::info("Ranks:\n" + rank_table(last_reports_, setup_.layout, !setup_.streamed));
   log::info(printf_text("Processed %lld samples in %.1f s (%.2f samples/sec).", static_cast<long long>(run_samples_), seconds,
@@ -99,10 +102,9 @@ void Leader::step() {
   if (problem) {
     log::warning("Step " + std::to_string(state_.step) + " is skipped: " + *problem);
     if (state_.skipped_in_a_row >= settings_.optimizer.max_skipped_steps)
-      throw LeaderStop(
-          ExitCode::numerical,
-          std::to_string(state_.skipped_in_a_row) + " steps in a row had gradients that are not finite (the last: " + *problem +
-              "). Lower optimizer.learning_rate or clip with optimizer.max_gradient_norm, and go on from the last checkpoint.");
+      throw LeaderStop(ExitCode::numerical,
+                       std::to_string(state_.skipped_in_a_row) + " steps in a row had gradients that are not finite (the last: " +
+                           *problem + "). Lower optimizer.learning_rate or clip with optimizer.max_gradient_norm. " + last_good());
   }
 }
 
@@ -226,8 +228,18 @@ void Leader::evaluate() {
   evaluated_step_ = state_.step;
 }
 
+std::string Leader::last_good() const {
+  return saved_step_ >= 0 ? "The last checkpoint is that of step " + std::to_string(saved_step_) + "."
+                          : std::string("There is no checkpoint yet.");
+}
+
 void Leader::save() {
   const Stopwatch watch;
+  if (state_.skipped_in_a_row > 0) {  // such a state must not take the place of a good one
+    log::warning("No checkpoint at step " + std::to_string(state_.step) + ": the last " + std::to_string(state_.skipped_in_a_row) +
+                 " gradients were not finite. " + last_good());
+    return;
+  }
   // Created, with its space reserved, before any rank hears of it: a full disk stops here and costs nothing.
   const checkpoint::SaveFile file =
       alone([&] { return checkpoint::create_partial(settings_.runconfig.model_dir, member_.graph(), state_); });

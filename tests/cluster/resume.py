@@ -53,7 +53,9 @@ def stop_moment(run, source, run_dir):
         run.wait_for(more_steps(run_dir, more))
         time.sleep(source.uniform(0, 0.1))
     else:
-        run.wait_for(lambda: any((run_dir / "checkpoints").glob("*.partial")))
+        folder, target = run_dir / "checkpoints", source.randrange(1, STEPS // SAVE_EVERY + 1) * SAVE_EVERY
+        step = lambda path: int(path.name.removeprefix("checkpoint_").split(".")[0])
+        run.wait_for(lambda: any(step(path) >= target for path in folder.glob("*.partial")))
         time.sleep(source.uniform(0, 0.03))
     return kind
 

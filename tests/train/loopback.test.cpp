@@ -100,6 +100,17 @@ TEST_F(Loopback, ResumedOnTheSameLayoutBitwiseAndOnAnotherToRounding) {
   EXPECT_LE(distance("elsewhere", "whole"), 1e-5);
 }
 
+TEST_F(Loopback, ADivergedRunFailsAndSavesNothing) {
+  for (const int csx : {0, 2}) {
+    Settings s = settings("diverged" + std::to_string(csx));
+    s.optimizer.learning_rate = 1e30;
+    s.runconfig.checkpoint_steps = 3;
+    EXPECT_EQ(run(s, csx == 0 ? 0 : 1, csx), ExitCode::numerical);
+    EXPECT_FALSE(fs::exists(folder_ / ("diverged" + std::to_string(csx)) / "checkpoints" / "checkpoint_4.h5"));
+    EXPECT_FALSE(fs::exists(folder_ / ("diverged" + std::to_string(csx)) / "checkpoints" / "checkpoint_3.h5"));
+  }
+}
+
 TEST_F(Loopback, WhatOneRankCannotReadStopsAllOfThemInGoodOrder) {
   Settings s = settings("broken");
   s.train_input.data_dir = (folder_ / "nowhere").string();

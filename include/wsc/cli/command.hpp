@@ -32,6 +32,9 @@ ExitCode bench(Arguments arguments);
 ExitCode doctor(Arguments arguments);
 ExitCode docs(Arguments arguments);
 
+/// All that `wsc data` takes.
+std::string data_usage();
+
 /// The whole program: dispatches, prints errors, returns the exit code.
 int run(int argc, char** argv);
 

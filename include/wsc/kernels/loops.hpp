@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "wsc/base/view.hpp"
 
@@ -43,18 +44,39 @@ void for_column_groups(const char* label, const Exec& exec, std::int64_t columns
       });
 }
 
-/// Σ term(i) for 0 ≤ i < n: pieces of 256 in Real (vector lanes), the pieces in double, in order.
+/// combine over term(i), begin ≤ i < end, in 32 interleaved lanes that are combined pairwise at the end: an order that no compiler or
+/// vector length changes. (A reduction clause is not vectorised by GCC 12 once it is inlined into a kernel.)
+template <class Real, class Combine, class Term>
+KOKKOS_FORCEINLINE_FUNCTION Real fold(std::int64_t begin, std::int64_t end, Real start, const Combine& combine, const Term& term) {
+  constexpr std::int64_t lanes = 32;
+  Real lane[lanes];
+  for (std::int64_t l = 0; l < lanes; ++l) lane[l] = start;
+  std::int64_t i = begin;
+  for (; i + lanes <= end; i += lanes) {
+#pragma omp simd
+    for (std::int64_t l = 0; l < lanes; ++l) lane[l] = combine(lane[l], term(i + l));
+  }
+  for (std::int64_t l = 0; i < end; ++i, ++l) lane[l] = combine(lane[l], term(i));
+  for (std::int64_t half = lanes / 2; half > 0; half /= 2) {
+    for (std::int64_t l = 0; l < half; ++l) lane[l] = combine(lane[l], lane[l + half]);
+  }
+  return lane[0];
+}
+
+/// Σ term(i) for 0 ≤ i < n: pieces of 256 in Real, the pieces in double, in order.
 template <class Real, class Term>
 KOKKOS_FORCEINLINE_FUNCTION double sum_of(std::int64_t n, const Term& term) {
   double total = 0;
-  for (std::int64_t begin = 0; begin < n; begin += 256) {
-    const std::int64_t end = begin + 256 < n ? begin + 256 : n;
-    Real piece = 0;
-#pragma omp simd reduction(+ : piece)
-    for (std::int64_t i = begin; i < end; ++i) piece += term(i);
-    total += piece;
-  }
+  for (std::int64_t begin = 0; begin < n; begin += 256)
+    total += fold(begin, begin + 256 < n ? begin + 256 : n, Real(0), [](Real a, Real b) { return a + b; }, term);
   return total;
+}
+
+/// The largest of n elements, −∞ of none. NaNs are passed over: sums that follow carry them.
+template <class Real>
+KOKKOS_FORCEINLINE_FUNCTION Real max_of(const Real* x, std::int64_t n) {
+  return fold(
+      0, n, -std::numeric_limits<Real>::infinity(), [](Real a, Real b) { return b > a ? b : a; }, [x](std::int64_t i) { return x[i]; });
 }
 
 }  // namespace wsc::kernels

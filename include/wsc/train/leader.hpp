@@ -29,6 +29,7 @@ class Leader {
   void record(const std::vector<RankReport>& reports, StepMetrics& m, double seconds);
   void print_step(const StepMetrics& m);
   void evaluate();
+  std::string last_good() const;  ///< a sentence: which checkpoint there is to go back to
   void save();
   std::optional<std::string> reason_to_stop() const;
   /// The opening of the next pass; it takes along the decision that is due.
