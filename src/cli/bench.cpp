@@ -5,14 +5,18 @@
 #include <vector>
 
 #include "wsc/base/clock.hpp"
+#include "wsc/base/format.hpp"
+#include "wsc/cli/cluster.hpp"
 #include "wsc/cli/command.hpp"
 #include "wsc/cli/kokkos_scope.hpp"
+#include "wsc/config/deck.hpp"
+#include "wsc/fabric/bench_stream.hpp"
 #include "wsc/kernels/gemm.hpp"
 
 namespace wsc::cli {
 namespace {
 
-constexpr const char* usage = "bench kernels [--threads N]";
+constexpr const char* usage = "bench kernels [--threads N] | bench stream [--elements N] [--blocks N] [--cluster.memoryx=M …]";
 
 /// Median GFLOP/s of x · weightᵀ, as in the forward pass of a linear op: x (rows, in), weight (out, in).
 double gemm_gflops(std::int64_t rows, std::int64_t in, std::int64_t out) {
@@ -51,13 +55,38 @@ ExitCode bench_kernels(Arguments arguments) {
   return ExitCode::ok;
 }
 
+/// What the fabric of this launch carries: start it as a training is started, under mpirun.
+ExitCode bench_stream(Arguments arguments) {
+  const std::vector<std::string> overrides = take_overrides(arguments);
+  const std::int64_t elements = take_integer(arguments, "elements", 4 << 20), blocks = take_integer(arguments, "blocks", 16);
+  expect_no_more(arguments, usage);
+  if (elements < 1 || blocks < 1) throw SettingsError("--elements and --blocks are at least 1.");
+  // Only [cluster] matters here; what a deck must have besides is filled in.
+  const Settings settings = parse_settings(
+      "[model]\nhidden_size=1\nnum_heads=1\nnum_hidden_layers=1\nvocab_size=1\nmax_position_embeddings=1\n[train_input]\nbatch_size=1\n"
+      "data_dir=none\n[runconfig]\nmodel_dir=none\nmax_steps=1\n",
+      "bench stream", overrides);
+  return run_cluster(settings, [&](const train::Setup& setup, fabric::Channel* channel) {
+    if (!channel) throw SettingsError("one process streams nothing: start it with mpirun -np 3 wsc bench stream.");
+    const fabric::StreamRates rates = fabric::bench_stream(*channel, elements, static_cast<int>(blocks), 5);
+    if (channel->rank().index == 0)
+      std::printf(
+          "%d memoryx + %d csx, %lld blocks of %s, best of 5\nbroadcast %s/s, reduce %s/s, both at once %s/s each, empty pass %.0f us\n",
+          setup.layout.memoryx, setup.layout.csx, static_cast<long long>(blocks), bytes_text(4.0 * static_cast<double>(elements)).c_str(),
+          bytes_text(rates.broadcast_bytes_per_s).c_str(), bytes_text(rates.reduce_bytes_per_s).c_str(),
+          bytes_text(rates.both_bytes_per_s).c_str(), 1e6 * rates.round_trip_s);
+    return ExitCode::ok;
+  });
+}
+
 }  // namespace
 
 ExitCode bench(Arguments arguments) {
   const std::string what = arguments.empty() ? "" : arguments.front();
-  if (what != "kernels") throw SettingsError(std::string("usage: wsc ") + usage);
-  arguments.erase(arguments.begin());
-  return bench_kernels(std::move(arguments));
+  if (!arguments.empty()) arguments.erase(arguments.begin());
+  if (what == "kernels") return bench_kernels(std::move(arguments));
+  if (what == "stream") return bench_stream(std::move(arguments));
+  throw SettingsError(std::string("usage: wsc ") + usage);
 }
 
 }  // namespace wsc::cli

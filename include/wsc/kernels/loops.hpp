@@ -68,7 +68,8 @@ template <class Real, class Term>
 KOKKOS_FORCEINLINE_FUNCTION double sum_of(std::int64_t n, const Term& term) {
   double total = 0;
   for (std::int64_t begin = 0; begin < n; begin += 256)
-    total += fold(begin, begin + 256 < n ? begin + 256 : n, Real(0), [](Real a, Real b) { return a + b; }, term);
+    total += fold(
+        begin, begin + 256 < n ? begin + 256 : n, Real(0), [](Real a, Real b) { return a + b; }, term);
   return total;
 }
 
