@@ -214,6 +214,7 @@ void Leader::evaluate() {
     StepMetrics not_of_a_step;
     take_counters(reports, not_of_a_step);
     hear_signals(reports);
+    alone([&] { lock_.touch(); });  // a long evaluation is no sign of death
     return !reason_to_stop();
   };
   const Evaluation e = train::evaluate(member_, samples, batch, settings_.runconfig.eval_steps, open_order(PassKind::evaluate), go_on);
