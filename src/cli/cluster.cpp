@@ -10,7 +10,6 @@
 #include "wsc/base/log.hpp"
 #include "wsc/cli/kokkos_scope.hpp"
 #include "wsc/fabric/leftovers.hpp"
-#include "wsc/train/control.hpp"
 
 namespace wsc::cli {
 namespace {
@@ -47,29 +46,6 @@ void report_binding(int threads) {
                       " cores but has " + std::to_string(threads) +
                       " threads. Under a launcher start with `mpirun --bind-to none`; else set cluster.threads=" + std::to_string(allowed) +
                       ".");
-}
-
-/// Runs the body and, where it fails, says why and ends all ranks.
-ExitCode guarded(const Body& body, const train::Setup& setup, fabric::Channel& channel) {
-  const auto fail = [&](ExitCode code, const std::string& message) {
-    channel.halt();
-    if (!message.empty()) log::error(message);
-    channel.abort(static_cast<int>(code));
-  };
-  try {
-    return body(setup, &channel);
-  } catch (const train::AgreedStop& stop) {
-    return stop.code();  // every rank is here: MPI ends in good order
-  } catch (const fabric::RunAborted&) {
-    throw;
-  } catch (const Error& error) {
-    fail(error.code(), error.what());
-  } catch (const std::bad_alloc&) {
-    fail(ExitCode::system, "out of memory. Use more memoryx ranks, or set csx.memory (`wsc plan` shows what each role needs).");
-  } catch (const std::exception& error) {
-    fail(ExitCode::system, std::string("unexpected failure: ") + error.what());
-  }
-  return ExitCode::system;
 }
 
 }  // namespace
@@ -122,11 +98,16 @@ ExitCode run_cluster(const Settings& settings, const Body& body) {
   const bool memoryx = plan.setup.layout.is_memoryx(channel->rank());
   const int threads = memoryx ? 1 : plan.setup.threads;
   if (channel->rank() == plan.setup.layout.rank(fabric::CsxId(0))) report_binding(threads);  // the others are bound alike
-  const Body with_kokkos = [&](const train::Setup& setup, fabric::Channel* c) {
-    const KokkosScope kokkos(threads);
-    return body(setup, c);
-  };
-  return guarded(with_kokkos, plan.setup, *channel);
+  ExitCode code = ExitCode::ok;
+  try {
+    fabric::guarded(channel.get(), [&] {
+      const KokkosScope kokkos(threads);
+      code = body(plan.setup, channel.get());
+    });
+  } catch (const fabric::AgreedStop& stop) {
+    code = stop.code();  // every rank is here: MPI ends in good order
+  }
+  return code;
 }
 
 }  // namespace wsc::cli

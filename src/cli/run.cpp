@@ -12,7 +12,6 @@
 #include "wsc/config/suggest.hpp"
 #include "wsc/fabric/channel.hpp"
 #include "wsc/fabric/world.hpp"
-#include "wsc/train/control.hpp"
 
 namespace wsc::cli {
 namespace {
@@ -70,7 +69,7 @@ int run(int argc, char** argv) {
     const ExitCode code = dispatch(Arguments(argv + 1, argv + argc));
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) throw SystemError("the output could not be written. Is the disk full?");
     return static_cast<int>(code);
-  } catch (const train::AgreedStop& stop) {
+  } catch (const fabric::AgreedStop& stop) {
     return static_cast<int>(stop.code());
   } catch (const fabric::RunAborted& aborted) {
     return static_cast<int>(aborted.code());
@@ -80,14 +79,10 @@ int run(int argc, char** argv) {
     else
       std::this_thread::sleep_for(std::chrono::seconds(1));  // the launcher ends all ranks when one goes: rank 0 speaks first
     return static_cast<int>(error.code());
-  } catch (const std::bad_alloc&) {
-    log::error(
-        "out of memory. Lower train_input.micro_batch_size or set csx.memory, or use more memoryx ranks (`wsc plan` shows what is "
-        "needed).");
-    return static_cast<int>(ExitCode::system);
-  } catch (const std::exception& error) {
-    log::error(std::string("unexpected failure: ") + error.what());
-    return static_cast<int>(ExitCode::system);
+  } catch (...) {
+    const Error error = to_error(std::current_exception());
+    log::error(error.what());
+    return static_cast<int>(error.code());
   }
 }
 

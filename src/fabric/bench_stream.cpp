@@ -7,6 +7,7 @@
 
 #include "wsc/base/clock.hpp"
 #include "wsc/fabric/streams.hpp"
+#include "wsc/fabric/world.hpp"
 
 namespace wsc::fabric {
 namespace {
@@ -97,7 +98,10 @@ class Bench {
 }  // namespace
 
 StreamRates bench_stream(Channel& channel, std::int64_t elements, int blocks, int repeats) {
-  return Bench(channel, elements, blocks, repeats).run();
+  Bench bench(channel, elements, blocks, repeats);
+  StreamRates rates;
+  guarded(&channel, [&] { rates = bench.run(); });
+  return rates;
 }
 
 }  // namespace wsc::fabric

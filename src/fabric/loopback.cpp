@@ -36,6 +36,7 @@ class LoopbackTransport final : public Transport {
     const int lane = control ? -1 : 2 * message.shard.index + (message.collective == Collective::reduce ? 1 : 0);
     return std::make_unique<LoopbackPending>(board_, rank_, board_.join(rank_, message, next_[lane]++));
   }
+  bool between_processes() const override { return false; }
   void halt() noexcept override { board_.stop(rank_); }
   void close() override {}
   void abort(int) noexcept override { board_.stop(rank_); }

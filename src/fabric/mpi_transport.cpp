@@ -154,7 +154,8 @@ class MpiTransport final : public Transport {
     check(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, control_.get(), &flag, MPI_STATUS_IGNORE), "MPI_Iprobe");
   }
 
-  void halt() noexcept override {}  // nothing moves while the fabric thread makes no call
+  bool between_processes() const override { return true; }
+  void halt() noexcept override {}  // this rank moves nothing while its fabric thread makes no call
 
   void close() override {
     control_.release();

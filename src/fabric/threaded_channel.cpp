@@ -5,6 +5,7 @@
 #include <climits>
 
 #include "wsc/base/error.hpp"
+#include "wsc/base/log.hpp"
 
 namespace wsc::fabric {
 
@@ -44,6 +45,13 @@ std::vector<std::byte> ThreadedChannel::control_gather(std::span<const std::byte
              .gathered = all.data()})
       .wait();
   return all;
+}
+
+void ThreadedChannel::fail(const Error& error) {
+  fabric_.halt();
+  if (!fabric_.between_processes()) return;
+  log::error(error.what());
+  fabric_.abort(static_cast<int>(error.code()));
 }
 
 void ThreadedChannel::abort(int exit_code) {

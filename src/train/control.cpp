@@ -65,7 +65,7 @@ void Control::settle(std::exception_ptr failure) {
                (same < static_cast<std::ptrdiff_t>(all.size()) ? " (seen by rank " + std::to_string(rank) + ")" : ""));
   }
   code = from_leader(code);
-  if (code != 0) throw AgreedStop(static_cast<ExitCode>(code));
+  if (code != 0) throw fabric::AgreedStop(static_cast<ExitCode>(code));
 }
 
 }  // namespace wsc::train

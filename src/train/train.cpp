@@ -10,6 +10,7 @@
 #include "wsc/base/log.hpp"
 #include "wsc/checkpoint/directory.hpp"
 #include "wsc/config/deck.hpp"
+#include "wsc/fabric/world.hpp"
 #include "wsc/models/gpt.hpp"
 #include "wsc/optimizer/update_rule.hpp"
 #include "wsc/train/leader.hpp"
@@ -47,6 +48,20 @@ struct StartNumbers {
   std::int32_t finished = 0, what = 0;
 };
 
+/// Rank 0's loop; the others are told of its end.
+ExitCode lead(Leader& leader, Control& control) {
+  ExitCode code;
+  try {
+    code = leader.run();
+  } catch (const LeaderStop& stop) {
+    log::error(stop.what());
+    code = stop.code();
+  }
+  control.from_leader(PassOrder{});
+  log::close_file();
+  return code;
+}
+
 }  // namespace
 
 ExitCode train(const Settings& settings, Setup setup, fabric::Channel* channel) {
@@ -83,28 +98,23 @@ ExitCode train(const Settings& settings, Setup setup, fabric::Channel* channel) 
 
   std::optional<Member> member;
   control.agree([&] { member.emplace(graph, settings, *plans, setup, data, control); });
-  const std::string path = control.from_leader(start.checkpoint.string());
-  if (path.empty() || static_cast<checkpoint::What>(numbers.what) == checkpoint::What::model)
-    member->initialise(static_cast<std::uint64_t>(settings.runconfig.seed));
-  if (!path.empty()) member->load(path, static_cast<checkpoint::What>(numbers.what));
-  if (member->csx()) member->csx()->start_reading(numbers.step, numbers.samples);
-
-  if (!control.leads()) {
-    obey(*member);
-    return static_cast<ExitCode>(control.from_leader(std::int32_t{0}));
-  }
-  announce(settings, graph, *plans, setup, start);
-  Leader leader(*member, settings, setup, data, *lock, start.state);
-  ExitCode code;
-  try {
-    code = leader.run();
-  } catch (const LeaderStop& stop) {
-    log::error(stop.what());
-    code = stop.code();
-  }
-  control.from_leader(PassOrder{});
-  log::close_file();
-  return static_cast<ExitCode>(control.from_leader(static_cast<std::int32_t>(code)));
+  ExitCode code = ExitCode::ok;
+  fabric::guarded(channel, [&] {
+    const std::string path = control.from_leader(start.checkpoint.string());
+    if (path.empty() || static_cast<checkpoint::What>(numbers.what) == checkpoint::What::model)
+      member->initialise(static_cast<std::uint64_t>(settings.runconfig.seed));
+    if (!path.empty()) member->load(path, static_cast<checkpoint::What>(numbers.what));
+    if (member->csx()) member->csx()->start_reading(numbers.step, numbers.samples);
+    if (control.leads()) {
+      announce(settings, graph, *plans, setup, start);
+      Leader leader(*member, settings, setup, data, *lock, start.state);
+      code = lead(leader, control);
+    } else {
+      obey(*member);
+    }
+    code = control.from_leader(code);
+  });
+  return code;
 }
 
 Evaluation evaluate_checkpoint(const Settings& settings, Setup setup, fabric::Channel* channel, const std::filesystem::path& checkpoint) {
@@ -124,15 +134,15 @@ Evaluation evaluate_checkpoint(const Settings& settings, Setup setup, fabric::Ch
     }
     member.emplace(graph, settings, *plans, setup, data, control);
   });
-  member->initialise(static_cast<std::uint64_t>(settings.runconfig.seed));
-  if (!checkpoint.empty()) member->load(checkpoint, checkpoint::What::model);
-  if (!control.leads()) {
-    obey(*member);
-    return {};
-  }
-  const Evaluation result = evaluate(*member, data.evaluate->size(), settings.eval_input.batch_size, settings.runconfig.eval_steps,
-                                     PassOrder{}, [](const auto&) { return true; });
-  control.from_leader(PassOrder{});
+  Evaluation result;
+  fabric::guarded(channel, [&] {
+    member->initialise(static_cast<std::uint64_t>(settings.runconfig.seed));
+    if (!checkpoint.empty()) member->load(checkpoint, checkpoint::What::model);
+    if (!control.leads()) return obey(*member);
+    result = evaluate(*member, data.evaluate->size(), settings.eval_input.batch_size, settings.runconfig.eval_steps, PassOrder{},
+                      [](const auto&) { return true; });
+    control.from_leader(PassOrder{});
+  });
   return result;
 }
 

@@ -3,6 +3,7 @@
 // The MPI engine on M memoryx and N csx ranks: `mpirun -np <M + N> test_mpi_channel M N [scenario]`. Each rank judges for itself and says
 // so by its exit code (mpirun returns a code other than 0 when any rank does). The scenarios other than "stream" end the run on purpose;
 // expect_exit.sh checks with which code and how soon.
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -92,6 +93,11 @@ void stream(Channel& channel) {
 
 struct FailingShard : script::Shard {
   using Shard::Shard;
+  // The run must have ended before the memory goes: a csx still reads it, and would call the weights wrong.
+  ~FailingShard() {
+    for (auto& block : weights) std::fill(block.begin(), block.end(), -1.0F);
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  }
   float* on_send(BlockId b, std::int64_t begin, std::int64_t end) override {
     if (++calls == 20) throw DataError("planted: the store is gone");
     return Shard::on_send(b, begin, end);
@@ -104,10 +110,12 @@ void fail_in_mid_pass(Channel& channel) {
   const StreamSchedule schedule = script::random_schedule(5, channel.layout().memoryx, {.stages = 6, .waves = 3, .prefetch = 1});
   if (channel.rank() != Rank(0)) return script::run_rank(channel, schedule, 5, 1);
   FailingShard shard(schedule, ShardId(0), channel.layout().csx, 1);
-  int pass = 0;
-  channel.control_broadcast(std::as_writable_bytes(std::span(&pass, 1)));
-  shard.begin_pass(0);
-  serve_shard(channel, ShardId(0), shard, schedule);
+  guarded(&channel, [&] {
+    int pass = 0;
+    channel.control_broadcast(std::as_writable_bytes(std::span(&pass, 1)));
+    shard.begin_pass(0);
+    serve_shard(channel, ShardId(0), shard, schedule);
+  });
 }
 
 [[noreturn]] void sleep_on() {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <exception>
 #include <source_location>
 #include <stdexcept>
 #include <string>
@@ -45,6 +46,9 @@ struct NumericalError : Error {
 struct SystemError : Error {
   explicit SystemError(const std::string& message) : Error(ExitCode::system, message) {}
 };
+
+/// What to tell the user of any exception: an Error as it is, anything else as a SystemError.
+Error to_error(const std::exception_ptr& failure);
 
 /// "<what>: <strerror(errno)>", for SystemError messages.
 std::string with_errno(std::string_view what);

@@ -19,6 +19,11 @@ struct RunAborted : SystemError {
   using SystemError::SystemError;
 };
 
+/// All ranks have agreed to stop with this code, and rank 0 has printed why: nothing is in flight, every rank ends in good order.
+struct AgreedStop : Error {
+  explicit AgreedStop(ExitCode code) : Error(code, "stopped by agreement") {}
+};
+
 /// What a rank moved, counted where the messages are posted.
 struct Counters {
   std::int64_t weight_bytes_sent = 0;        ///< memoryx: payload handed to broadcasts, once per message whatever N is
@@ -69,9 +74,13 @@ class Channel {
 
   virtual Counters counters() const = 0;
 
-  /// Stops this rank's part for good, so that buffers of unfinished transfers may be released while an exception unwinds. The run
-  /// cannot go on: the message is to be printed and abort() called, else the run ends by itself after a few seconds.
+  /// Stops this rank's part for good. Where ranks are threads, nobody touches the buffers of unfinished transfers any more. Between
+  /// processes peers may go on reading them (MPI takes large messages straight out of the sender's memory): they stay until the process
+  /// ends, see guarded(). The run cannot go on; it ends by itself after a few seconds unless fail() or abort() comes.
   virtual void halt() noexcept = 0;
+  /// Ends the run because of `error`. Between processes: prints it and ends all ranks, does not return. Where ranks are threads: halts,
+  /// and whoever runs the threads reports what this one throws.
+  virtual void fail(const Error& error) = 0;
   /// Ends the whole run at once: every rank stops with this exit code. Used after the failing rank has printed its message. Does not
   /// return; where ranks are threads (loopback) it throws.
   virtual void abort(int exit_code) = 0;

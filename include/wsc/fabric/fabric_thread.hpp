@@ -32,12 +32,13 @@ class FabricThread {
 
   /// The transfer is carried out after those pushed before it for the same shard and direction.
   Ticket push(const Message& transfer);
-  /// When it returns nobody touches the buffers of unfinished transfers any more; their tickets throw.
+  /// See Channel::halt(). The tickets of unfinished transfers throw.
   void halt() noexcept;
   /// Ends the run on all ranks, also from the fabric thread itself. Returns in the loopback transport only.
   void abort(int exit_code);
 
   Rank rank() const { return rank_; }
+  bool between_processes() const { return transport_->between_processes(); }
   /// Floats in a chunk: the same on all ranks, and a multiple of 16, so that chunks keep the alignment of 64 bytes.
   std::int64_t chunk_elements() const { return chunk_bytes_ / static_cast<std::int64_t>(sizeof(float)); }
   Counters counters() const;

@@ -20,6 +20,7 @@ class ThreadedChannel : public Channel {
   std::vector<std::byte> control_gather(std::span<const std::byte> message) override;
   Counters counters() const override { return fabric_.counters(); }
   void halt() noexcept override { fabric_.halt(); }
+  void fail(const Error& error) override;
   void abort(int exit_code) override;
 
  private:

@@ -48,7 +48,9 @@ class Transport {
   virtual std::unique_ptr<Pending> post(const Message& message) = 0;
   /// Called now and then while nothing is pending: a library may still hold bytes that it has reported as sent.
   virtual void progress() {}
-  /// From now on nobody touches the buffers of messages that are still pending. Only abort() may follow.
+  /// Ranks are processes; else threads of one.
+  virtual bool between_processes() const = 0;
+  /// From now on this rank moves nothing; within one process nobody touches its buffers any more. Only abort() may follow.
   virtual void halt() noexcept = 0;
   /// Last call of an orderly end: nothing is pending.
   virtual void close() = 0;

@@ -13,11 +13,6 @@
 
 namespace wsc::train {
 
-/// Every rank has agreed to stop with this code; rank 0 has printed why.
-struct AgreedStop : Error {
-  explicit AgreedStop(ExitCode code) : Error(code, "stopped by agreement") {}
-};
-
 /// The agreements of all ranks: small messages over the control communicator. Without a channel (one process) they are copies.
 class Control {
  public:
@@ -58,7 +53,7 @@ class Control {
   }
 
   /// Runs `body` on every rank. Where it throws an Error on any of them, rank 0 prints the first (rank order) and all ranks throw
-  /// AgreedStop: no rank is left waiting for one that failed. Without a channel the error itself passes through.
+  /// fabric::AgreedStop: no rank is left waiting for one that failed. Without a channel the error itself passes through.
   template <class Body>
   void agree(const Body& body) {
     std::exception_ptr failure;
