@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: wsc authors
 // SPDX-License-Identifier: Apache-2.0
+#include "wsc/cli/bench.hpp"
+
 #include <algorithm>
 #include <cstdio>
 #include <vector>
@@ -16,7 +18,8 @@
 namespace wsc::cli {
 namespace {
 
-constexpr const char* usage = "bench kernels [--threads N] | bench stream [--elements N] [--blocks N] [--cluster.memoryx=M …]";
+constexpr const char* usage =
+    "bench kernels [--threads N] | bench step DECK [--steps N] | bench stream [--elements N] [--blocks N] [--cluster.memoryx=M …]";
 
 /// Median GFLOP/s of x · weightᵀ, as in the forward pass of a linear op: x (rows, in), weight (out, in).
 double gemm_gflops(std::int64_t rows, std::int64_t in, std::int64_t out) {
@@ -85,6 +88,7 @@ ExitCode bench(Arguments arguments) {
   const std::string what = arguments.empty() ? "" : arguments.front();
   if (!arguments.empty()) arguments.erase(arguments.begin());
   if (what == "kernels") return bench_kernels(std::move(arguments));
+  if (what == "step") return bench_step(std::move(arguments));
   if (what == "stream") return bench_stream(std::move(arguments));
   throw SettingsError(std::string("usage: wsc ") + usage);
 }

@@ -35,7 +35,7 @@ const std::vector<Command>& commands() {
       {"plan", "plan DECK [--json | --graph | --params] [--section.key=value …]", "dry run: parameters, FLOPs, bytes, waves, tiles", plan},
       {"data", "data build|info|verify …", "text to HDF5 tokens; inspect", data, data_usage()},
       {"checkpoint", "checkpoint info|verify|diff FILE …", "inspect checkpoints", checkpoint},
-      {"bench", "bench kernels|stream …", "figures of this machine", bench},
+      {"bench", "bench kernels|step|stream …", "figures of this machine", bench},
       {"doctor", "doctor", "what MPI, HDF5, Kokkos, threads and binding look like", doctor},
       {"docs", "docs options", "the option reference in Markdown", docs},
   };

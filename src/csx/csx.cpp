@@ -96,13 +96,19 @@ void Csx::visit(int index, const VisitBlocks& blocks) {
 
 void Csx::forward_tile(Tile& tile, const Stage& stage, const std::vector<bool>* only) const {
   for (std::size_t i = 0; i < stage.ops.size(); ++i)
-    if (!only || (*only)[i]) kernels::forward<float>(stage.ops[i], tile);
+    if (!only || (*only)[i]) {
+      Kokkos::Profiling::pushRegion(op_name(stage.ops[i]) + " forward");
+      kernels::forward<float>(stage.ops[i], tile);
+      Kokkos::Profiling::popRegion();
+    }
 }
 
 void Csx::backward_tile(Tile& tile, const Stage& stage) const {
   for (std::size_t i = stage.ops.size(); i-- > 0;) {
     tile.enter_op(i);
+    Kokkos::Profiling::pushRegion(op_name(stage.ops[i]) + " backward");
     kernels::backward<float>(stage.ops[i], tile);
+    Kokkos::Profiling::popRegion();
   }
 }
 

@@ -71,7 +71,24 @@ TensorId StageBuilder::layer_norm(TensorId x, const std::string& name, double ep
   return y;
 }
 
-TensorId StageBuilder::linear(TensorId x, const std::string& name, std::int64_t out, Init init) { return linears(x, {name}, out, init); }
+TensorId StageBuilder::residual_linear(TensorId residual, TensorId x, const std::string& name, std::int64_t out, Init init, double rate,
+                                       const std::string& drop) {
+  const std::int64_t in = builder_.graph_[x].width;
+  WSC_EXPECT(x != residual && builder_.graph_[residual].width == out);
+  const WeightId weight = builder_.matrices({name + "/weight"}, out, in, init), bias = builder_.vectors({name + "/bias"}, out, zeros());
+  const TensorId y = tensor(rate > 0 ? "projected" : "sum", out);
+  record(Linear{x, y, weight, bias, in, out, rate > 0 ? TensorId() : residual});
+  return rate > 0 ? add(residual, dropout(y, rate, drop)) : y;
+}
+
+TensorId StageBuilder::linear_activation(TensorId x, const std::string& name, std::int64_t out, Init init, Nonlinearity function) {
+  const std::int64_t in = builder_.graph_[x].width;
+  const WeightId weight = builder_.matrices({name + "/weight"}, out, in, init), bias = builder_.vectors({name + "/bias"}, out, zeros());
+  const TensorId product = tensor("product", out), y = tensor("activated", out);
+  record(Linear{x, product, weight, WeightId(), in, out});
+  record(Activation{product, y, bias, function, out});
+  return y;
+}
 
 TensorId StageBuilder::linears(TensorId x, const std::vector<std::string>& names, std::int64_t out_each, Init init) {
   const std::int64_t in = builder_.graph_[x].width, out = out_each * static_cast<std::int64_t>(names.size());
@@ -87,13 +104,6 @@ TensorId StageBuilder::attention(TensorId qkv, std::int64_t heads, double dropou
   WSC_EXPECT(width % heads == 0);
   const TensorId y = tensor("attended", width), log_sum = tensor("log_sum", heads);
   record(Attention{qkv, y, log_sum, width, heads, dropout_rate, name});
-  return y;
-}
-
-TensorId StageBuilder::activation(TensorId x, Nonlinearity function) {
-  const std::int64_t width = builder_.graph_[x].width;
-  const TensorId y = tensor("activated", width);
-  record(Activation{x, y, function, width});
   return y;
 }
 

@@ -61,34 +61,53 @@ struct Relu {
 
 template <class Function, class Real>
 void apply(const Activation& op, OpContext<Real>& context) {
+  const std::int64_t width = op.width;
   const Real* const x = context.value(op.x).data();
+  const Real* const bias = context.weight(op.bias).data();
   Real* const y = context.value(op.y).data();
-  for_chunks(
-      "wsc::kernels::activation_forward", context.exec(), context.rows().count * op.width,
-      KOKKOS_LAMBDA(std::int64_t begin, std::int64_t end) {
+  for_rows(
+      "wsc::kernels::activation_forward", context.exec(), context.rows().count, KOKKOS_LAMBDA(std::int64_t r) {
+        const Real* const in = x + r * width;
+        Real* const out = y + r * width;
 #pragma omp simd
-        for (std::int64_t i = begin; i < end; ++i) y[i] = Function::value(x[i]);
+        for (std::int64_t c = 0; c < width; ++c) out[c] = Function::value(in[c] + bias[c]);
       });
 }
 
+/// dx, and its column sums in the same pass.
 template <class Function, class Real>
 void differentiate(const Activation& op, OpContext<Real>& context) {
+  const std::int64_t rows = context.rows().count, width = op.width;
   const Real* const x = context.value(op.x).data();
+  const Real* const bias = context.weight(op.bias).data();
   const Real* const dy = context.gradient(op.y).data();
-  const GradientOut<Real> out = context.gradient_out(op.x);
-  Real* const dx = out.value.data();
-  const bool accumulate = out.accumulate;
-  for_chunks(
-      "wsc::kernels::activation_backward", context.exec(), context.rows().count * op.width,
-      KOKKOS_LAMBDA(std::int64_t begin, std::int64_t end) {
+  const GradientOut<Real> dx = context.gradient_out(op.x);
+  Real* const to = dx.value.data();
+  const bool accumulate = dx.accumulate;
+  Real* const partials = context.workspace().data();
+  add_row_terms(
+      "wsc::kernels::activation_backward", context.exec(), rows, width, partials, KOKKOS_LAMBDA(std::int64_t r, Real * partial) {
+        const Real* const in = x + r * width;
+        const Real* const d = dy + r * width;
+        Real* const out = to + r * width;
         if (accumulate) {
 #pragma omp simd
-          for (std::int64_t i = begin; i < end; ++i) dx[i] += dy[i] * Function::derivative(x[i]);
+          for (std::int64_t c = 0; c < width; ++c) {
+            const Real g = d[c] * Function::derivative(in[c] + bias[c]);
+            partial[c] += g;
+            out[c] += g;
+          }
         } else {
 #pragma omp simd
-          for (std::int64_t i = begin; i < end; ++i) dx[i] = dy[i] * Function::derivative(x[i]);
+          for (std::int64_t c = 0; c < width; ++c) {
+            const Real g = d[c] * Function::derivative(in[c] + bias[c]);
+            partial[c] += g;
+            out[c] = g;
+          }
         }
       });
+  add_partials<Real>("wsc::kernels::activation_bias", context.exec(), rows, width, partials, width,
+                     context.weight_gradient(op.bias).data());
 }
 
 /// Calls action with the function object of a nonlinearity.

@@ -65,24 +65,17 @@ void row_sums_of_squares(const Exec& exec, Matrix<const Real> m, Vector<double> 
 }
 
 template <class Real>
-void add_column_sums(const Exec& exec, Matrix<const Real> m, Real* sums) {
+void add_column_sums(const Exec& exec, Matrix<const Real> m, Vector<Real> workspace, Real* sums) {
   const std::int64_t rows = m.extent(0), columns = m.extent(1);
+  WSC_EXPECT(static_cast<std::int64_t>(workspace.extent(0)) >= column_sum_workspace(rows, columns));
   const Real* const data = m.data();
-  for_column_groups(
-      "wsc::kernels::add_column_sums", exec, columns, KOKKOS_LAMBDA(std::int64_t first, std::int64_t count) {
-        double total[column_chunk] = {};
-        for (std::int64_t begin = 0; begin < rows; begin += 64) {  // 64 rows in Real, then added in double
-          const std::int64_t end = begin + 64 < rows ? begin + 64 : rows;
-          Real piece[column_chunk] = {};
-          for (std::int64_t r = begin; r < end; ++r) {
-            const Real* const row = data + r * columns + first;
+  add_row_terms(
+      "wsc::kernels::column_sums", exec, rows, columns, workspace.data(), KOKKOS_LAMBDA(std::int64_t r, Real * partial) {
+        const Real* const row = data + r * columns;
 #pragma omp simd
-            for (std::int64_t c = 0; c < count; ++c) piece[c] += row[c];
-          }
-          for (std::int64_t c = 0; c < count; ++c) total[c] += piece[c];
-        }
-        for (std::int64_t c = 0; c < count; ++c) sums[first + c] += static_cast<Real>(total[c]);
+        for (std::int64_t c = 0; c < columns; ++c) partial[c] += row[c];
       });
+  add_partials<Real>("wsc::kernels::column_sums", exec, rows, columns, workspace.data(), columns, sums);
 }
 
 template <class Real>
@@ -93,13 +86,13 @@ void pass_gradient(const Exec& exec, Matrix<const Real> dy, const GradientOut<Re
     copy(exec, flat(dx.value), flat(dy));
 }
 
-#define WSC_INSTANTIATE(Real)                                                         \
-  template void fill(const Exec&, Vector<Real>, Real);                                \
-  template void copy(const Exec&, Vector<Real>, Vector<const Real>);                  \
-  template void add(const Exec&, Vector<Real>, Vector<const Real>);                   \
-  template void scale(const Exec&, Vector<Real>, Real);                               \
-  template void row_sums_of_squares(const Exec&, Matrix<const Real>, Vector<double>); \
-  template void add_column_sums(const Exec&, Matrix<const Real>, Real*);              \
+#define WSC_INSTANTIATE(Real)                                                          \
+  template void fill(const Exec&, Vector<Real>, Real);                                 \
+  template void copy(const Exec&, Vector<Real>, Vector<const Real>);                   \
+  template void add(const Exec&, Vector<Real>, Vector<const Real>);                    \
+  template void scale(const Exec&, Vector<Real>, Real);                                \
+  template void row_sums_of_squares(const Exec&, Matrix<const Real>, Vector<double>);  \
+  template void add_column_sums(const Exec&, Matrix<const Real>, Vector<Real>, Real*); \
   template void pass_gradient(const Exec&, Matrix<const Real>, const GradientOut<Real>&)
 WSC_INSTANTIATE(float);
 WSC_INSTANTIATE(double);

@@ -8,16 +8,23 @@
 namespace wsc::kernels {
 namespace {
 
-/// y[r, o] = bias[o]: what the product is then added to.  y: (rows, out).
+/// y[r, o] = residual[r, o] + bias[o], of those that are there: what the product is then added to.  y: (rows, out).
 template <class Real>
-void broadcast_bias(const Exec& exec, const Matrix<Real>& y, const Real* bias) {
+void preload(const Exec& exec, const Matrix<Real>& y, const Real* residual, const Real* bias) {
   const std::int64_t out = y.extent(1);
   Real* const data = y.data();
   for_rows(
-      "wsc::kernels::broadcast_bias", exec, y.extent(0), KOKKOS_LAMBDA(std::int64_t r) {
+      "wsc::kernels::linear_preload", exec, y.extent(0), KOKKOS_LAMBDA(std::int64_t r) {
         Real* const row = data + r * out;
+        const Real* const from = residual ? residual + r * out : nullptr;
+        if (from && bias) {
 #pragma omp simd
-        for (std::int64_t c = 0; c < out; ++c) row[c] = bias[c];
+          for (std::int64_t c = 0; c < out; ++c) row[c] = from[c] + bias[c];
+        } else {
+          const Real* const only = from ? from : bias;
+#pragma omp simd
+          for (std::int64_t c = 0; c < out; ++c) row[c] = only[c];
+        }
       });
 }
 
@@ -29,10 +36,12 @@ void forward(const Linear& op, OpContext<Real>& context) {
   const std::int64_t rows = context.rows().count;
   const Matrix<Real> x = context.value(op.x), y = context.value(op.y);
   const Matrix<const Real> weight = context.weight(op.weight);
-  const bool has_bias = op.bias.valid();
-  if (has_bias) broadcast_bias(exec, y, context.weight(op.bias).data());
-  gemm<Real>(exec, Transpose::no, Transpose::yes, rows, op.out, op.in, 1, {x.data(), op.in}, {weight.data(), op.in}, has_bias ? 1 : 0,
-             y.data(), op.out);
+  const Real* const residual = op.residual.valid() ? context.value(op.residual).data() : nullptr;
+  const Real* const bias = op.bias.valid() ? context.weight(op.bias).data() : nullptr;
+  const bool adds = residual || bias;
+  if (adds) preload(exec, y, residual, bias);
+  gemm<Real>(exec, Transpose::no, Transpose::yes, rows, op.out, op.in, 1, {x.data(), op.in}, {weight.data(), op.in}, adds ? 1 : 0, y.data(),
+             op.out);
 }
 
 template <class Real>
@@ -48,7 +57,8 @@ void backward(const Linear& op, OpContext<Real>& context) {
              dx.value.data(), op.in);
   // dweight += dyᵀ · x
   gemm<Real>(exec, Transpose::yes, Transpose::no, op.out, op.in, rows, 1, {dy.data(), op.out}, {x.data(), op.in}, 1, dweight.data(), op.in);
-  if (op.bias.valid()) add_column_sums(exec, dy, context.weight_gradient(op.bias).data());
+  if (op.bias.valid()) add_column_sums(exec, dy, context.workspace(), context.weight_gradient(op.bias).data());
+  if (op.residual.valid()) pass_gradient(exec, dy, context.gradient_out(op.residual));
 }
 
 template void forward(const Linear&, OpContext<float>&);

@@ -42,13 +42,12 @@ Graph gpt(const ModelSettings& m) {
       TensorId h = s.layer_norm(x, layer + "/norm1", eps);
       h = s.linears(h, {attn + "/proj_q_dense_layer", attn + "/proj_k_dense_layer", attn + "/proj_v_dense_layer"}, C, in);
       h = s.attention(h, m.num_heads, m.attention_dropout_rate, attn);
-      h = s.linear(h, attn + "/proj_output_dense_layer", C, out);
-      return s.add(x, s.dropout(h, m.dropout_rate, attn + "/dropout"));
+      return s.residual_linear(x, h, attn + "/proj_output_dense_layer", C, out, m.dropout_rate, attn + "/dropout");
     });
     x = b.stage(layer + "/ffn", [&](StageBuilder& s) {
-      TensorId h = s.linear(s.layer_norm(x, layer + "/norm3", eps), ffn + "0/linear_layer", F, in);
-      h = s.linear(s.activation(h, nonlinearity(m.nonlinearity)), ffn + "1/linear_layer", C, out);
-      return s.add(x, s.dropout(h, m.dropout_rate, layer + "/ffn/dropout"));
+      TensorId h = s.layer_norm(x, layer + "/norm3", eps);
+      h = s.linear_activation(h, ffn + "0/linear_layer", F, in, nonlinearity(m.nonlinearity));
+      return s.residual_linear(x, h, ffn + "1/linear_layer", C, out, m.dropout_rate, layer + "/ffn/dropout");
     });
   }
   b.stage("lm_head", [&](StageBuilder& s) {

@@ -22,8 +22,9 @@ struct Choice {
 };
 
 constexpr std::int64_t largest_tile = 2048, smallest_tile = 64;  // rows: GEMMs of fewer rows waste the machine
-/// Scratch of one tile where memory is not short: larger ones leave the caches without making GEMMs faster.
-constexpr std::int64_t comfortable_scratch = 128ll << 20;
+/// Scratch of one tile where memory is not short. It is the head that meets this limit: every tile of it adds to all of the gradient of a
+/// (V, C) table, which few rows do not pay for.
+constexpr std::int64_t comfortable_scratch = 512ll << 20;
 constexpr std::int64_t library_bytes = 96ll << 20;  // program, MPI, JIT-compiled GEMMs and their packing buffers
 
 std::int64_t total_width(const Graph& graph, const Stage& stage) {
@@ -55,6 +56,13 @@ Extents extents(const Plan& plan) {
   return e;
 }
 
+/// As many tiles as `most` rows in each would make, of nearly equal size: a small one at the end would waste the machine.
+std::int64_t even_tile(std::int64_t most, std::int64_t rows) {
+  if (rows == 0) return most;
+  const std::int64_t tiles = (rows + most - 1) / most, even = (rows + tiles - 1) / tiles;
+  return std::min(most, (even + 63) / 64 * 64);
+}
+
 StagePlan plan_stage(const Graph& graph, const Request& request, const Choice& choice, StageId id, std::int64_t leaf_rows) {
   const Stage& stage = graph[id];
   StagePlan how;
@@ -67,6 +75,7 @@ StagePlan plan_stage(const Graph& graph, const Request& request, const Choice& c
   if (stage.coupling == Coupling::sample)  // whole samples
     how.tile_rows = std::max(request.tokens, how.tile_rows / request.tokens * request.tokens);
   how.tile_rows = std::min(how.tile_rows, leaf_rows);
+  if (request.micro_batch == 0 && stage.coupling == Coupling::rows) how.tile_rows = even_tile(how.tile_rows, leaf_rows);
   const bool turn = id == graph.turn();
   how.recompute = choice.recompute && !turn && request.purpose == Purpose::train;
   how.rerun = how.recompute ? ops_to_rerun(graph, id) : std::vector<bool>(stage.ops.size(), false);

@@ -52,10 +52,13 @@ TEST_F(TempDir, KilledAtAnyMomentTheLastGoodOneStays) {
     verify(newest->path);
     EXPECT_EQ(read_run_state(newest->path), state_at(last));
     ASSERT_TRUE(load(newest->path, g, adam_states, 3) == Arrays::numbered(g, 3, last));
-    EXPECT_LE(list(dir).size(), 3u) << "older ones are not removed";
   }
   EXPECT_GT(partials, 0) << "no kill hit a save: the test shows nothing";
   EXPECT_GT(last, 1);
+  // Kills between renaming and removing may have left several; the next save that is let alone removes them.
+  Arrays arrays = Arrays::numbered(g, 3, last + 1);
+  save(dir, g, arrays, state_at(last + 1), 2, {.keep = 2});
+  EXPECT_EQ(list(dir).size(), 2u) << "older ones are not removed";
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ constexpr Nonlinearity all[] = {Nonlinearity::gelu, Nonlinearity::gelu_tanh, Non
 
 template <class Real>
 Activation make_op(OpFixture<Real>& f, std::int64_t width, Nonlinearity function) {
-  return {.x = f.tensor(width), .y = f.tensor(width), .function = function, .width = width};
+  return {.x = f.tensor(width), .y = f.tensor(width), .bias = f.weight(width, 1), .function = function, .width = width};
 }
 
 template <class Real>
@@ -37,6 +37,7 @@ TYPED_TEST(ActivationKernel, AccurateOverTheWholeRange) {
     f.randomise(op);
     auto& x = f.at(op.x).value;
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<TypeParam>(-15.5 + 31.0 * (i + 0.5) / x.size());
+    std::fill(f.at(op.bias).value.begin(), f.at(op.bias).value.end(), TypeParam(0));
     std::fill(f.at(op.y).gradient.begin(), f.at(op.y).gradient.end(), TypeParam(1));
     forward(op, f);
     backward(op, f);

@@ -39,7 +39,8 @@ TYPED_TEST(Elementwise, SumsOfRowsAndColumns) {
   std::vector<double> squares(rows, -1);
   const Matrix<const TypeParam> view(m.data(), rows, columns);
   row_sums_of_squares<TypeParam>(Exec(), view, Vector<double>(squares.data(), rows));
-  add_column_sums<TypeParam>(Exec(), view, columns_sum.data());
+  std::vector<TypeParam> workspace(column_sum_workspace(view.extent(0), view.extent(1)));
+  add_column_sums<TypeParam>(Exec(), view, Vector<TypeParam>(workspace.data(), workspace.size()), columns_sum.data());
   for (std::int64_t r = 0; r < rows; ++r) {
     double want = 0;
     for (std::int64_t c = 0; c < columns; ++c) want += m[r * columns + c] * m[r * columns + c];

@@ -48,9 +48,9 @@ void run_every_op() {
       Dropout{tensor(), tensor(), 0.1, 32, "dropout"},
       Dropout{tensor(), tensor(), 0, 32, "identity"},
       LayerNorm{tensor(), tensor(), tensor(1), tensor(1), vector, vector, 32},
-      Linear{tensor(), tensor(), matrix, vector, 32, 32},
+      Linear{tensor(), tensor(), matrix, vector, 32, 32, tensor()},
       Attention{tensor(96), tensor(), tensor(4), 32, 4, 0.1, "attention"},
-      Activation{tensor(), tensor(), Nonlinearity::gelu, 32},
+      Activation{tensor(), tensor(), vector, Nonlinearity::gelu, 32},
       Add{tensor(), tensor(), tensor(), 32},
       CrossEntropy{tensor(), tensor(70), table, 32, 70},
   };

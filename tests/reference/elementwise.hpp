@@ -41,13 +41,18 @@ inline double activation_derivative(Nonlinearity f, double x) {
 
 inline void forward(const Activation& op, Data& d) {
   for (std::int64_t r = 0; r < d.count; ++r)
-    for (std::int64_t c = 0; c < op.width; ++c) d.value[op.y](r, c) = activation(op.function, d.value[op.x](r, c));
+    for (std::int64_t c = 0; c < op.width; ++c) {
+      d.value[op.y](r, c) = activation(op.function, d.value[op.x](r, c) + d.weight[op.bias](c, 0));
+    }
 }
 
 inline void backward(const Activation& op, Data& d) {
   for (std::int64_t r = 0; r < d.count; ++r)
-    for (std::int64_t c = 0; c < op.width; ++c)
-      d.gradient[op.x](r, c) += d.gradient[op.y](r, c) * activation_derivative(op.function, d.value[op.x](r, c));
+    for (std::int64_t c = 0; c < op.width; ++c) {
+      const double g = d.gradient[op.y](r, c) * activation_derivative(op.function, d.value[op.x](r, c) + d.weight[op.bias](c, 0));
+      d.gradient[op.x](r, c) += g;
+      d.weight_gradient[op.bias](c, 0) += g;
+    }
 }
 
 inline void forward(const Add& op, Data& d) {

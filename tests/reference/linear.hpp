@@ -13,6 +13,7 @@ inline void forward(const Linear& op, Data& d) {
   for (std::int64_t r = 0; r < d.count; ++r) {
     for (std::int64_t o = 0; o < op.out; ++o) {
       double sum = op.bias.valid() ? d.weight[op.bias](o, 0) : 0;
+      if (op.residual.valid()) sum += d.value[op.residual](r, o);
       for (std::int64_t i = 0; i < op.in; ++i) sum += x(r, i) * w(o, i);
       d.value[op.y](r, o) = sum;
     }
@@ -28,6 +29,7 @@ inline void backward(const Linear& op, Data& d) {
         d.weight_gradient[op.weight](o, i) += dy(r, o) * x(r, i);
       }
       if (op.bias.valid()) d.weight_gradient[op.bias](o, 0) += dy(r, o);
+      if (op.residual.valid()) d.gradient[op.residual](r, o) += dy(r, o);
     }
   }
 }

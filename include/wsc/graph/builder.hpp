@@ -29,14 +29,16 @@ class StageBuilder {
   TensorId dropout(TensorId x, double rate, const std::string& name);
   /// With parameters `name`/weight (ones) and `name`/bias (zeros).
   TensorId layer_norm(TensorId x, const std::string& name, double epsilon);
-  /// x · Wᵀ + b with parameters `name`/weight (out, in) and `name`/bias (zeros).
-  TensorId linear(TensorId x, const std::string& name, std::int64_t out, Init init);
-  /// One GEMM for several projections of x: the names' weights are row ranges of one matrix, the outputs lie side by side.
+  /// residual + x · Wᵀ + b with parameters `name`/weight (out, in) and `name`/bias (zeros). With dropout (rate > 0, keyed `drop`) it is
+  /// residual + dropout(x · Wᵀ + b).
+  TensorId residual_linear(TensorId residual, TensorId x, const std::string& name, std::int64_t out, Init init, double rate,
+                           const std::string& drop);
+  /// f(x · Wᵀ + b) with parameters `name`/weight (out, in) and `name`/bias (zeros).
+  TensorId linear_activation(TensorId x, const std::string& name, std::int64_t out, Init init, Nonlinearity function);
+  /// x · Wᵀ + b, one GEMM for several projections of x: the names' weights are row ranges of one matrix, the outputs lie side by side.
   TensorId linears(TensorId x, const std::vector<std::string>& names, std::int64_t out_each, Init init);
   /// Causal; qkv: (rows, 3C).
   TensorId attention(TensorId qkv, std::int64_t heads, double dropout_rate, const std::string& name);
-  TensorId activation(TensorId x, Nonlinearity function);
-  TensorId add(TensorId a, TensorId b);
   /// Ends the model: logits (rows, V) against the labels.
   TensorId cross_entropy(TensorId x, WeightId table);
 
@@ -44,6 +46,7 @@ class StageBuilder {
   friend class Builder;
   StageBuilder(Builder& builder, StageId id, std::string name) : builder_(builder), id_(id), name_(std::move(name)) {}
   TensorId tensor(const std::string& what, std::int64_t width);
+  TensorId add(TensorId a, TensorId b);
   void record(Op op);
 
   Builder& builder_;

@@ -16,6 +16,13 @@ struct Extent {
   int threads = 1;          ///< threads of the csx, for workspace that exists per thread
 };
 
+/// Rows of a column sum that are added up in the type of the data; these partial sums are then added in double, in row order.
+inline constexpr std::int64_t column_sum_rows = 16;
+/// Workspace elements of such sums over `rows` rows of this width.
+constexpr std::int64_t column_sum_workspace(std::int64_t rows, std::int64_t width) {
+  return (rows + column_sum_rows - 1) / column_sum_rows * width;
+}
+
 /// Arithmetic of one op on an extent. FLOPs count a multiply-add as two.
 struct Cost {
   double forward_flops = 0;  ///< executed: causal half skipped

@@ -27,9 +27,10 @@ void scale(const Exec& exec, Vector<Real> x, Real factor);
 template <class Real>
 void row_sums_of_squares(const Exec& exec, Matrix<const Real> m, Vector<double> sums);
 
-/// sums[c] += Σ m[r, c] over the rows, each column by one thread in row order. sums: (columns) contiguous.
+/// sums[c] += Σ m[r, c] over the rows, in an order that depends on the shape only. sums: (columns) contiguous; workspace:
+/// column_sum_workspace(rows, columns) elements.
 template <class Real>
-void add_column_sums(const Exec& exec, Matrix<const Real> m, Real* sums);
+void add_column_sums(const Exec& exec, Matrix<const Real> m, Vector<Real> workspace, Real* sums);
 
 /// The gradient dy passed on to an input as it is: overwrites or adds as the context says.
 template <class Real>

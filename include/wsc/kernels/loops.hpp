@@ -7,8 +7,9 @@
 #include <limits>
 
 #include "wsc/base/view.hpp"
+#include "wsc/graph/cost.hpp"
 
-/// The three shapes of parallel loop that the ops use. All cut their work into fixed pieces, so results do not depend on the number of
+/// The shapes of parallel loop that the ops use. All cut their work into fixed pieces, so results do not depend on the number of
 /// threads. Bodies are loops over contiguous memory that the compiler vectorises.
 namespace wsc::kernels {
 
@@ -41,6 +42,36 @@ void for_column_groups(const char* label, const Exec& exec, std::int64_t columns
       label, Kokkos::RangePolicy<Exec>(exec, 0, groups), KOKKOS_LAMBDA(std::int64_t g) {
         const std::int64_t first = g * column_chunk;
         body(first, columns - first < column_chunk ? columns - first : column_chunk);
+      });
+}
+
+/// The first half of a sum over rows: body(row, partial) adds what row r gives to partial[0 … width − 1], one such array per piece of
+/// column_sum_rows rows. The body sees each row once and may do more with it. `partials`: column_sum_workspace(rows, width) elements.
+template <class Real, class Body>
+void add_row_terms(const char* label, const Exec& exec, std::int64_t rows, std::int64_t width, Real* partials, const Body& body) {
+  const std::int64_t pieces = (rows + column_sum_rows - 1) / column_sum_rows;
+  Kokkos::parallel_for(
+      label, Kokkos::RangePolicy<Exec>(exec, 0, pieces), KOKKOS_LAMBDA(std::int64_t p) {
+        Real* const partial = partials + p * width;
+        for (std::int64_t c = 0; c < width; ++c) partial[c] = 0;
+        const std::int64_t end = (p + 1) * column_sum_rows < rows ? (p + 1) * column_sum_rows : rows;
+        for (std::int64_t r = p * column_sum_rows; r < end; ++r) body(r, partial);
+      });
+}
+
+/// The second half: sums[c] += Σ partials[p, c] over the pieces, in double and in row order. Row p of the partials begins at p · stride.
+template <class Real>
+void add_partials(const char* label, const Exec& exec, std::int64_t rows, std::int64_t width, const Real* partials, std::int64_t stride,
+                  Real* sums) {
+  const std::int64_t pieces = (rows + column_sum_rows - 1) / column_sum_rows;
+  for_column_groups(
+      label, exec, width, KOKKOS_LAMBDA(std::int64_t first, std::int64_t count) {
+        double total[column_chunk] = {};
+        for (std::int64_t p = 0; p < pieces; ++p) {
+          const Real* const partial = partials + p * stride + first;
+          for (std::int64_t c = 0; c < count; ++c) total[c] += partial[c];
+        }
+        for (std::int64_t c = 0; c < count; ++c) sums[first + c] += static_cast<Real>(total[c]);
       });
 }
 

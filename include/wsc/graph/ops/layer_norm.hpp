@@ -24,7 +24,7 @@ struct LayerNorm {
   std::vector<TensorId> outputs() const { return {y, mean, inverse_sd}; }
   std::vector<TensorId> kept() const { return {x, mean, inverse_sd}; }
   std::vector<WeightId> weights() const { return {gain, bias}; }
-  std::int64_t workspace(const Extent&) const { return 0; }
+  std::int64_t workspace(const Extent& e) const { return 2 * column_sum_workspace(e.rows, width); }
   Cost cost(const Extent& e) const {
     const double elements = 1.0 * e.rows * width;
     return {.forward_flops = 8 * elements, .backward_flops = 14 * elements, .forward_bytes = 8 * elements, .backward_bytes = 16 * elements};
