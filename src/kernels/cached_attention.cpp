@@ -14,6 +14,9 @@
 namespace wsc::kernels {
 namespace {
 
+/// Elements from one row of a score block to the next: whole cache lines, and not a multiple of a page where T is one.
+constexpr std::int64_t score_stride(std::int64_t tokens) { return (tokens + 15) / 16 * 16 + 16; }
+
 /// One head: pointers to the first new query, the first cached key and value, the first new result. Queries are 3C apart, the rest C.
 template <class Real>
 struct CachedHead {
@@ -70,7 +73,7 @@ void append(const Exec& exec, std::int64_t width, const Matrix<const Real>& qkv,
 }  // namespace
 
 std::int64_t cached_attention_workspace(std::int64_t positions, int threads) {
-  return Attention::query_block * Attention::score_stride(positions) * threads;
+  return Attention::query_block * score_stride(positions) * threads;
 }
 
 template <class Real>
@@ -87,14 +90,8 @@ void cached_attention(const Exec& exec, const Attention& op, Matrix<const Real> 
   for_rows("wsc::kernels::cached_attention", exec, workers, [=](std::int64_t worker) {
     for (std::int64_t h = worker; h < heads; h += workers) {
       const std::int64_t column = h * size;
-      const CachedHead<Real> head{size,
-                                  width,
-                                  q + column,
-                                  keys + column,
-                                  values + column,
-                                  out + column,
-                                  scores + worker * block,
-                                  Attention::score_stride(positions)};
+      const CachedHead<Real> head{
+          size, width, q + column, keys + column, values + column, out + column, scores + worker * block, score_stride(positions)};
       for (std::int64_t i = 0; i < rows; i += Attention::query_block) {
         const std::int64_t count = std::min(Attention::query_block, rows - i);
         attend(exec, head, i, count, length + i + count);

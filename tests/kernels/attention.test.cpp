@@ -26,7 +26,8 @@ TYPED_TEST(AttentionKernel, SameAsReference) {
   for (const bool packed : {false, true}) {
     for (const bool accumulate : {false, true}) {
       for (const double dropout : {0.0, 0.2}) {
-        for (const auto& [tokens, heads, size] : std::vector<std::array<std::int64_t, 3>>{{1, 1, 8}, {2, 3, 5}, {65, 2, 8}, {130, 1, 16}}) {
+        for (const auto& [tokens, heads, size] :
+             std::vector<std::array<std::int64_t, 3>>{{1, 1, 8}, {2, 3, 5}, {65, 2, 8}, {130, 1, 16}, {300, 1, 20}}) {
           OpFixture<TypeParam> f(3, tokens);
           if (packed) f.pack({20, 70, 3});
           expect_same_as_reference(make_op(f, heads, size, dropout), f, accumulate);

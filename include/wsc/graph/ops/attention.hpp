@@ -24,17 +24,18 @@ struct Attention {
 
   static constexpr Coupling coupling = Coupling::sample;
   static constexpr bool backward_reads_weights = false;
-  /// Query rows that one thread handles at once.
-  static constexpr std::int64_t query_block = 64;
+  /// Queries that one thread handles at once, and keys that they meet at once.
+  static constexpr std::int64_t query_block = 64, key_block = 128;
 
   std::vector<TensorId> inputs() const { return {qkv}; }
   std::vector<TensorId> outputs() const { return {y, log_sum}; }
   std::vector<TensorId> kept() const { return {qkv, y, log_sum}; }
   std::vector<WeightId> weights() const { return {}; }
-  /// Elements from one row of a score block to the next: whole cache lines, and not a multiple of a page where T is one.
-  static constexpr std::int64_t score_stride(std::int64_t tokens) { return (tokens + 15) / 16 * 16 + 16; }
-  /// Per thread two (query_block, T) score blocks: linear in T.
-  std::int64_t workspace(const Extent& e) const { return 2 * query_block * score_stride(e.tokens) * e.threads; }
+  /// Of one thread, for heads of D = `size`: two blocks of scores, four of queries, one of keys, whatever T is.
+  static constexpr std::int64_t workspace_each(std::int64_t size) {
+    return 2 * query_block * key_block + (4 * query_block + key_block) * size;
+  }
+  std::int64_t workspace(const Extent& e) const { return workspace_each(width / heads) * e.threads; }
   Cost cost(const Extent& e) const {
     const double causal_products = 2.0 * e.rows * e.tokens * width;  // q kᵀ and p v, half of each skipped
     const double touched = 4.0 * e.rows * 4 * width;
