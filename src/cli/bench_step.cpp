@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <sys/resource.h>
+
 #include "wsc/base/clock.hpp"
 #include "wsc/base/random.hpp"
 #include "wsc/cli/bench.hpp"
@@ -185,6 +187,12 @@ double product_s(const Product& p, int runs) {
   return median(seconds);
 }
 
+std::int64_t resident_peak_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
+}
+
 }  // namespace
 
 ExitCode bench_step(Arguments arguments) {
@@ -204,6 +212,7 @@ ExitCode bench_step(Arguments arguments) {
   const Graph graph = models::build(settings.model);
   OneProcess process(graph, settings, {.layout = {1, 1}, .streamed = false, .threads = threads, .tokens = T});
   process.step();  // touches memory, compiles GEMMs
+  const std::int64_t peak_bytes = resident_peak_bytes();
 
   const std::map<Product, std::int64_t> all = products(graph, process.plan());
   std::vector<double> step_s, bound_s;
@@ -234,6 +243,7 @@ ExitCode bench_step(Arguments arguments) {
   double flops = 0;
   for (const auto& [p, count] : all)
     flops += 2.0 * static_cast<double>(count) * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
+  std::printf("resident peak %lld bytes of a step\n", static_cast<long long>(peak_bytes));
   std::printf("step %.4f s, %.1f tokens/s; GEMM bound %.4f s (%.1f GFLOP/s alone); bound / step = %.3f\n", whole, tokens / whole, bound,
               1e-9 * flops / bound, bound / whole);
   return ExitCode::ok;
