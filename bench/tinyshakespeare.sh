@@ -11,10 +11,13 @@
 # FOLDER gets data and runs (default runs/bench-tinyshakespeare); what an earlier call left there is replaced.
 # WSC: the program (build/release/wsc). WSC_MPIRUN: the launcher with its flags. SEEDS: "1 2 3". LIMIT: 1.91.
 # LAYOUTS: "one-process 1x2". OVERRIDES: further settings for all runs, such as "--runconfig.max_steps=200".
+# PEER: a script called as `PEER TEXT`, which trains the same with PyTorch and prints its rate as "... 13544 tok/s ..."; PYTHONS: the
+# interpreters for it ("python3"). Then each seed of one process is followed by the peers, and rates (tokens/s of the training loop) and
+# ratios are printed, with the share of the step that its GEMMs take alone.
 set -euo pipefail
 export LC_ALL=C
 
-usage() { sed -n '5,13s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '5,16s/^# \{0,1\}//p' "$0"; }
 case ${1:-} in
   --help | -h) usage; exit 0 ;;
   "" | -*) usage >&2; exit 2 ;;
@@ -30,6 +33,7 @@ limit=${LIMIT:-1.91}
 read -r -a seeds <<<"${SEEDS:-1 2 3}"
 read -r -a layouts <<<"${LAYOUTS:-one-process 1x2}"
 read -r -a overrides <<<"${OVERRIDES:-}"
+read -r -a pythons <<<"${PYTHONS:-python3}"
 read -r -a mpirun <<<"${WSC_MPIRUN:-mpirun --bind-to none --oversubscribe}"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1  # containers; without meaning for an ordinary user
 [ -x "$wsc" ] || { echo "tinyshakespeare: $wsc is missing; build it (README.md) or set WSC." >&2; exit 2; }
@@ -63,6 +67,20 @@ median() { sort -g | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : 
 mkdir -p "$folder"
 "$wsc" data build "$text" --out "$folder/data" --form corpus --tokenizer character --val-fraction 0.1 --split tail --overwrite
 
+# The rate of a run's training loop: tokens/s by its last line.
+rate_of() { sed -n 's/.* Processed .* in .* s (\([0-9.]*\) samples.*/\1/p' "$1.log" | tail -n 1 | awk '{ print $1 * 64 }'; }
+
+peers() {
+  local k rate
+  for ((k = 0; k < ${#pythons[@]}; ++k)); do
+    rate=$(OMP_NUM_THREADS=2 "${pythons[$k]}" "$PEER" "$text" | sed -n 's/.* \([0-9.]*\) tok\/s.*/\1/p' | tail -n 1)
+    [ -n "$rate" ] || { echo "tinyshakespeare: $PEER with ${pythons[$k]} printed no rate." >&2; return 1; }
+    echo "$rate" >>"$folder/peer$k"
+    printf '%-12s %5s %9s %9s  %s tokens/s\n' "peer $k" - - - "$rate"
+  done
+}
+
+rm -f "$folder"/peer* "$folder/rates"
 printf '\n%-12s %5s %9s %9s\n' layout seed loss seconds
 status=0
 for layout in "${layouts[@]}"; do
@@ -75,10 +93,22 @@ for layout in "${layouts[@]}"; do
     [ -n "$loss" ] || { echo "tinyshakespeare: wsc eval printed no loss; see $run.eval.log." >&2; exit 1; }
     printf '%-12s %5s %9.4f %9.1f\n' "$layout" "$seed" "$loss" "$seconds"
     losses+=("$loss") times+=("$seconds")
+    if [ -n "${PEER:-}" ] && [ "$layout" = one-process ]; then
+      rate_of "$run" >>"$folder/rates"
+      peers
+    fi
   done
   middle=$(printf '%s\n' "${losses[@]}" | median)
   verdict="at most $limit: good"
   awk -v m="$middle" -v l="$limit" 'BEGIN { exit !(m <= l) }' || { verdict="above $limit" status=1; }
   printf '%-12s %5s %9.4f %9.1f  %s\n' "$layout" median "$middle" "$(printf '%s\n' "${times[@]}" | median)" "$verdict"
 done
+if [ -s "$folder/rates" ]; then
+  ours=$(median <"$folder/rates")
+  for ((k = 0; k < ${#pythons[@]}; ++k)); do
+    theirs=$(median <"$folder/peer$k")
+    printf 'wsc %.0f tokens/s, %s %.0f: ratio %s\n' "$ours" "${pythons[$k]}" "$theirs" "$(awk -v a="$ours" -v b="$theirs" 'BEGIN { printf "%.2f", a / b }')"
+  done
+  "$wsc" bench step "$deck" --steps 40 --cluster.threads=2 | tail -n 1
+fi
 exit $status
