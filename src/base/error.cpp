@@ -12,17 +12,30 @@ namespace wsc {
 
 std::string with_errno(std::string_view what) { return std::string(what) + ": " + std::strerror(errno); }
 
+namespace {
+
+Error out_of_memory(const std::string& detail) {
+  return SystemError(
+      "out of memory" + detail +
+      ". Use more ranks, lower the batch size or train_input.micro_batch_size, or set csx.memory (`wsc plan` shows what each "
+      "role needs).");
+}
+
+}  // namespace
+
 Error to_error(const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
   } catch (const Error& error) {
     return error;
   } catch (const std::bad_alloc&) {
-    return SystemError(
-        "out of memory. Use more memoryx ranks, lower train_input.micro_batch_size or set csx.memory (`wsc plan` shows what "
-        "each role needs).");
+    return out_of_memory("");
   } catch (const std::exception& error) {
-    return SystemError(std::string("unexpected failure: ") + error.what());
+    // Some versions of Kokkos report it as a plain runtime_error: "Kokkos ERROR: Host memory space failed to allocate 5.1 TiB (label=…)."
+    const std::string text = error.what();
+    if (const auto at = text.find("failed to allocate"); at != std::string::npos)
+      return out_of_memory(": " + text.substr(at, text.find(" (", at) - at));
+    return SystemError("unexpected failure: " + text);
   }
 }
 

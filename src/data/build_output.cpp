@@ -37,6 +37,9 @@ void write_file(const fs::path& path, const std::string& text) {
 }  // namespace
 
 BuildOutput::BuildOutput(const fs::path& output_dir, bool overwrite) : output_dir_(output_dir) {
+  std::error_code error;
+  if (fs::exists(output_dir, error) && !fs::is_directory(output_dir, error))
+    throw SettingsError(output_dir.string() + ": is in the way, it is not a folder. Choose another output folder");
   for (const char* split : {"train", "val"}) check_replaceable(output_dir / split, overwrite);
   attempt(output_dir.string() + ": cannot be made ready", [&] {
     for (const char* split : {"train", "val"}) {

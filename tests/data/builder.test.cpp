@@ -193,6 +193,13 @@ TEST_F(BuilderTest, DocumentsAreSplitBySeed) {
   EXPECT_TRUE(verify(dir / "out").ok);
 }
 
+TEST_F(BuilderTest, AnOutputThatIsAFileIsLeftAlone) {
+  BuildOptions o = options(write_jsonl(3));
+  o.output_dir = write("notes.txt", "mine");
+  EXPECT_THROW(build_dataset(o), SettingsError);
+  EXPECT_EQ(read_file(o.output_dir), "mine");
+}
+
 TEST_F(BuilderTest, AnotherTokenizerIsNoticed) {
   build_dataset(options(write_jsonl(20)));
   const Dataset d(train(), {}), unknown(golden("sample_int32.h5"), {});
