@@ -16,6 +16,10 @@ void declare(Registry& registry, ClusterSettings& s) {
   o.add("threads", s.threads, 0, between(1, 512), "Threads of a csx; auto = cores of the node / its csx")
       .in("threads")
       .with_word("auto", 0);
+  o.add("csx_per_window", s.csx_per_window, 0, at_least(1),
+        "Csx of a node that share one weight window, which the stream reaches once; 1 = each has its own; auto = all of the node")
+      .in("csx")
+      .with_word("auto", 0);
   o.add("chunk_bytes", s.chunk_bytes, std::int64_t{4} << 20, between(64, 1 << 30), "Largest message of the stream").bytes();
   o.add("messages_in_flight", s.messages_in_flight, 4, between(1, 1024), "Messages under way at once, per shard and direction")
       .in("messages");

@@ -12,6 +12,8 @@ namespace {
 
 bool is_control(Collective c) { return c == Collective::control_broadcast || c == Collective::control_gather; }
 
+constexpr std::size_t alignment = 64;
+
 void add(std::byte* sum, const std::byte* part, std::int64_t bytes) {
   float* into = reinterpret_cast<float*>(sum);
   const float* from = reinterpret_cast<const float*>(part);
@@ -30,13 +32,54 @@ void collect(Board::Meeting& meeting) {
 
 }  // namespace
 
+Board::Board(const Layout& layout, int csx_per_window)
+    : layout_(layout), csx_per_window_(csx_per_window > 0 ? csx_per_window : layout.csx) {
+  for (int first = 0; first < layout.csx; first += csx_per_window_) {
+    Window& w = windows_.emplace_back();
+    w.members = std::min(csx_per_window_, layout.csx - first);
+    w.signs.resize(WindowSigns::bytes(w.members, layout.memoryx) + alignment);
+    WindowSigns::make(aligned(w.signs), w.members, layout.memoryx);
+  }
+}
+
+std::byte* Board::aligned(std::vector<std::byte>& memory) {
+  void* at = memory.data();
+  std::size_t room = memory.size();
+  return static_cast<std::byte*>(std::align(alignment, memory.size() - alignment, at, room));
+}
+
+int Board::ask(Window& window, std::int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  throw_if_stopped();
+  const int round = window.rounds;
+  if (++window.asked < window.members) return round;
+  window.data.resize(std::max(window.data.size(), static_cast<std::size_t>(bytes) + alignment));
+  window.asked = 0;
+  ++window.rounds;
+  return round;
+}
+
+bool Board::given(const Window& window, int round) {
+  const std::lock_guard lock(mutex_);
+  throw_if_stopped();
+  return window.rounds > round;
+}
+
+void Board::expect_running() {
+  const std::lock_guard lock(mutex_);
+  throw_if_stopped();
+}
+
 std::size_t Board::members(const Message& message) const {
-  return static_cast<std::size_t>(is_control(message.collective) ? layout_.ranks() : layout_.csx + 1);
+  if (is_control(message.collective)) return static_cast<std::size_t>(layout_.ranks());
+  return message.collective == Collective::broadcast ? windows_.size() + 1 : static_cast<std::size_t>(layout_.csx + 1);
 }
 
 std::size_t Board::member(Rank rank, Collective collective) const {
   if (is_control(collective)) return static_cast<std::size_t>(rank.index);
-  return layout_.is_memoryx(rank) ? 0 : static_cast<std::size_t>(layout_.csx_of(rank).index + 1);
+  if (layout_.is_memoryx(rank)) return 0;
+  const int csx = layout_.csx_of(rank).index;
+  return static_cast<std::size_t>((collective == Collective::broadcast ? csx / csx_per_window_ : csx) + 1);
 }
 
 void Board::throw_if_stopped() const {

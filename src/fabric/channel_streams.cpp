@@ -40,7 +40,10 @@ class ChannelStreams final : public CsxStreams {
   void begin(const StreamSchedule& schedule) override {
     WSC_EXPECT(schedule_ == nullptr);
     WSC_EXPECT(flaw(schedule, channel_.layout().memoryx).empty());
-    grow(window_, schedule.window_elements, "wsc::fabric::window");
+    if (schedule.window_elements > window_elements_) {
+      window_ = channel_.window(schedule.window_elements);
+      window_elements_ = schedule.window_elements;
+    }
     grow(gradients_, schedule.gradient_elements, "wsc::fabric::gradients");
     schedule_ = &schedule;
     next_ = handed_out_ = 0;
@@ -71,7 +74,9 @@ class ChannelStreams final : public CsxStreams {
 
   Channel& channel_;
   const StreamSchedule* schedule_ = nullptr;
-  Buffer<float> window_, gradients_;
+  float* window_ = nullptr;  // shared with the other csx of the node
+  std::int64_t window_elements_ = 0;
+  Buffer<float> gradients_;
   std::deque<std::vector<Ticket>> arriving_;  // visits next_, next_ + 1, …
   std::vector<Leaving> leaving_;
   int next_ = 0;        // the next visit to wait for
@@ -82,13 +87,14 @@ class ChannelStreams final : public CsxStreams {
 std::vector<const float*> ChannelStreams::wait(int visit) {
   WSC_EXPECT(schedule_ != nullptr && visit == next_);
   // The blocks of visit − 1 may go now, and that is all the room that visit + prefetch needs.
+  channel_.release();
   const int horizon = std::min(visit + schedule_->prefetch, visit_count() - 1);
   for (int i = visit + static_cast<int>(arriving_.size()); i <= horizon; ++i) receive(visit_at(i));
   wait_for(arriving_.front());
   arriving_.pop_front();
   ++next_;
   std::vector<const float*> weights;
-  for (const std::int64_t offset : visit_at(visit).window_offsets) weights.push_back(window_.data() + offset);
+  for (const std::int64_t offset : visit_at(visit).window_offsets) weights.push_back(window_ + offset);
   return weights;
 }
 
@@ -97,7 +103,7 @@ void ChannelStreams::receive(const Visit& visit) {
   for (std::size_t k = 0; k < visit.receives.size(); ++k) {
     const BlockSplit& block = split(visit.receives[k]);
     for (int m = 0; m < channel_.layout().memoryx; ++m) {
-      float* const part = window_.data() + visit.window_offsets[k] + block.bounds[m];
+      float* const part = window_ + visit.window_offsets[k] + block.bounds[m];
       tickets.push_back(channel_.broadcast(ShardId(m), part, block.bounds[m + 1] - block.bounds[m]));
     }
   }

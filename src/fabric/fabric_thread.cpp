@@ -28,7 +28,7 @@ constexpr std::int64_t largest_chunk = std::int64_t{1} << 30;  // bytes; MPI cou
 
 std::int64_t usable_chunk(std::int64_t wanted) { return std::clamp(wanted / alignment * alignment, alignment, largest_chunk); }
 
-bool is_control(const Message& m) { return m.collective == Collective::control_broadcast || m.collective == Collective::control_gather; }
+bool is_control(const Message& m) { return !m.shard.valid(); }
 
 bool overlap(const std::byte* a, std::int64_t a_bytes, const std::byte* b, std::int64_t b_bytes) {
   return std::less<>()(a, b + b_bytes) && std::less<>()(b, a + a_bytes);
@@ -73,9 +73,20 @@ Ticket FabricThread::push(const Message& transfer) {
     ticket->fail(*failure_);
   } else {
     incoming_.push_back({transfer, ticket});
+    incoming_.back().rest.releases = releases_;
     changed_.notify_all();
   }
   return Ticket(ticket);
+}
+
+std::byte* FabricThread::window(std::int64_t bytes) {
+  push({.collective = Collective::make_window, .bytes = bytes}).wait();
+  return transport_->window();
+}
+
+void FabricThread::release() {
+  transport_->release();
+  ++releases_;
 }
 
 void FabricThread::halt() noexcept {
@@ -197,7 +208,7 @@ bool FabricThread::test_posted(Lane& lane) {
 // A message that writes must not meet another one on the same memory: the gradient of a block is reduced in place once per wave, and
 // MPI forbids two reductions on one buffer at a time. (Sends may share memory.)
 bool FabricThread::may_post(const Lane& lane, const Message& chunk) const {
-  if (lane.posted.size() >= messages_in_flight_) return false;
+  if (lane.posted.size() >= messages_in_flight_ || !transport_->may_post(chunk)) return false;
   const bool writes = chunk.collective == Collective::reduce ? is_root(chunk) : !is_root(chunk);
   return !writes || std::none_of(lane.posted.begin(), lane.posted.end(),
                                  [&](const Posted& p) { return overlap(p.data, p.bytes, chunk.data, chunk.bytes); });
@@ -219,7 +230,7 @@ bool FabricThread::idle() const {
 }
 
 void FabricThread::count(const Message& chunk) {
-  if (is_control(chunk)) return;
+  if (is_control(chunk) || (chunk.collective == Collective::broadcast && !transport_->receives())) return;
   const std::lock_guard lock(mutex_);
   ++counters_.messages;
   if (chunk.collective == Collective::broadcast) {

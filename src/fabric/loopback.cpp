@@ -4,6 +4,7 @@
 #include <exception>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "wsc/base/log.hpp"
@@ -25,16 +26,46 @@ class LoopbackPending final : public Pending {
   std::shared_ptr<Board::Meeting> meeting_;
 };
 
+/// What another csx of the window brings about.
+template <class Happened>
+class WindowPending final : public Pending {
+ public:
+  WindowPending(Board& board, Happened happened) : board_(board), happened_(std::move(happened)) {}
+  bool done() override {
+    board_.expect_running();
+    return happened_();
+  }
+
+ private:
+  Board& board_;
+  Happened happened_;
+};
+
 class LoopbackTransport final : public Transport {
  public:
-  LoopbackTransport(Board& board, Rank rank) : board_(board), rank_(rank) {}
+  LoopbackTransport(Board& board, const Layout& layout, Rank rank) : board_(board), rank_(rank) {
+    if (layout.is_memoryx(rank)) return;
+    const CsxId csx = layout.csx_of(rank);
+    window_ = &board.window(csx);
+    signs_.emplace(Board::aligned(window_->signs), window_->members, layout.memoryx, board.member_of_window(csx));
+  }
 
   void open() override {}
   Rank rank() const override { return rank_; }
+  bool may_post(const Message& message) override {
+    board_.expect_running();  // where nothing is posted yet, nobody else would notice the end
+    return !signs_ || message.collective != Collective::broadcast || signs_->all_released(message.releases);
+  }
+  bool receives() const override { return !signs_ || signs_->leads(); }
+  void release() noexcept override { signs_->release(); }
+  std::byte* window() const override { return Board::aligned(window_->data); }
   std::unique_ptr<Pending> post(const Message& message) override {
-    const bool control = !message.shard.valid();
-    const int lane = control ? -1 : 2 * message.shard.index + (message.collective == Collective::reduce ? 1 : 0);
-    return std::make_unique<LoopbackPending>(board_, rank_, board_.join(rank_, message, next_[lane]++));
+    if (message.collective == Collective::make_window) {
+      return window_pending([this, round = board_.ask(*window_, message.bytes)] { return board_.given(*window_, round); });
+    }
+    if (!signs_ || message.collective != Collective::broadcast) return join(message);
+    if (signs_->leads()) return signs_->lead(message.shard, join(message));
+    return window_pending([seen = signs_->follow(message.shard)] { return seen->done(); });
   }
   bool between_processes() const override { return false; }
   void halt() noexcept override { board_.stop(rank_); }
@@ -42,8 +73,20 @@ class LoopbackTransport final : public Transport {
   void abort(int) noexcept override { board_.stop(rank_); }
 
  private:
+  std::unique_ptr<Pending> join(const Message& message) {
+    const bool control = !message.shard.valid();
+    const int lane = control ? -1 : 2 * message.shard.index + (message.collective == Collective::reduce ? 1 : 0);
+    return std::make_unique<LoopbackPending>(board_, rank_, board_.join(rank_, message, next_[lane]++));
+  }
+  template <class Happened>
+  std::unique_ptr<Pending> window_pending(Happened happened) {
+    return std::make_unique<WindowPending<Happened>>(board_, std::move(happened));
+  }
+
   Board& board_;
   Rank rank_;
+  Board::Window* window_ = nullptr;   // of a csx
+  std::optional<WindowSigns> signs_;  // of a csx
   std::map<int, std::int64_t> next_;  // per lane: position of the next message
 };
 
@@ -68,7 +111,7 @@ class FirstError {
 void run_rank(Board& board, const Layout& layout, const ChannelSettings& settings, Rank rank, const std::function<void(Channel&)>& body,
               FirstError& first) {
   log::set_rank(rank.index, layout.ranks());
-  ThreadedChannel channel(std::make_unique<LoopbackTransport>(board, rank), layout, settings);
+  ThreadedChannel channel(std::make_unique<LoopbackTransport>(board, layout, rank), layout, settings);
   try {
     body(channel);
     return;
@@ -83,7 +126,7 @@ void run_rank(Board& board, const Layout& layout, const ChannelSettings& setting
 }  // namespace
 
 void run_loopback(const Layout& layout, const ChannelSettings& settings, const std::function<void(Channel&)>& body) {
-  Board board(layout);
+  Board board(layout, settings.csx_per_window);
   FirstError first;
   {
     std::vector<std::jthread> ranks;

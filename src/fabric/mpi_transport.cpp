@@ -6,48 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include <mpi.h>
+#include "mpi_window.hpp"
 
-#include "wsc/base/error.hpp"
 #include "wsc/fabric/threaded_channel.hpp"
 
 namespace wsc::fabric {
 namespace {
-
-void check(int code, const char* call) {
-  if (code == MPI_SUCCESS) return;
-  char text[MPI_MAX_ERROR_STRING] = "unknown error";
-  int length = 0;
-  MPI_Error_string(code, text, &length);
-  throw SystemError(std::string(call) + " failed: " + text +
-                    "; the network or another rank is in trouble (wsc doctor shows what each rank sees)");
-}
-
-/// Owns a communicator whose errors come back as return codes.
-class Communicator {
- public:
-  Communicator() = default;
-  explicit Communicator(MPI_Comm comm) : comm_(comm) {
-    if (comm_ != MPI_COMM_NULL) check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  }
-  Communicator(Communicator&& other) noexcept : comm_(std::exchange(other.comm_, MPI_COMM_NULL)) {}
-  Communicator& operator=(Communicator&& other) noexcept {
-    std::swap(comm_, other.comm_);
-    return *this;
-  }
-  ~Communicator() = default;  // freed by release(): after an abort no MPI call may be made
-
-  void release() {
-    if (comm_ != MPI_COMM_NULL) check(MPI_Comm_free(&comm_), "MPI_Comm_free");
-  }
-  MPI_Comm get() const {
-    WSC_EXPECT(comm_ != MPI_COMM_NULL);
-    return comm_;
-  }
-
- private:
-  MPI_Comm comm_ = MPI_COMM_NULL;
-};
 
 /// A request in flight. It stays where it is (MPI keeps no copy of the handle, nor do we) and is never freed early: MPI forbids that for
 /// collectives.
@@ -107,7 +71,7 @@ class FlatReduction final : public Pending {
 
 class MpiTransport final : public Transport {
  public:
-  explicit MpiTransport(const Layout& layout) : layout_(layout) {}
+  MpiTransport(const Layout& layout, const ChannelSettings& settings) : layout_(layout), csx_per_window_(settings.csx_per_window) {}
 
   void open() override {
     int provided = MPI_THREAD_SINGLE;
@@ -128,6 +92,8 @@ class MpiTransport final : public Transport {
 
   std::unique_ptr<Pending> post(const Message& m) override {
     if (m.collective == Collective::reduce && layout_.csx <= flat_limit) return reduce_flat(m);
+    if (m.collective == Collective::make_window) return window_.allocate(m.bytes);
+    if (m.collective == Collective::broadcast && !receives()) return window_.signs().follow(m.shard);
     auto pending = std::make_unique<MpiPending>();
     MPI_Request* const request = &pending->request;
     const int bytes = static_cast<int>(m.bytes);
@@ -144,9 +110,19 @@ class MpiTransport final : public Transport {
       case Collective::control_gather:
         check(MPI_Igather(m.data, bytes, MPI_BYTE, m.gathered, bytes, MPI_BYTE, 0, control_.get(), request), "MPI_Igather");
         break;
+      case Collective::make_window:
+        WSC_EXPECT(false);
     }
+    if (m.collective == Collective::broadcast && !layout_.is_memoryx(rank_)) return window_.signs().lead(m.shard, std::move(pending));
     return pending;
   }
+
+  bool may_post(const Message& m) override {
+    return m.collective != Collective::broadcast || layout_.is_memoryx(rank_) || window_.signs().all_released(m.releases);
+  }
+  bool receives() const override { return layout_.is_memoryx(rank_) || window_.signs().leads(); }
+  void release() noexcept override { window_.signs().release(); }
+  std::byte* window() const override { return window_.data(); }
 
   // Small messages count as sent once they are copied into a queue of the library, which moves only inside calls such as this one.
   void progress() override {
@@ -158,6 +134,7 @@ class MpiTransport final : public Transport {
   void halt() noexcept override {}  // this rank moves nothing while its fabric thread makes no call
 
   void close() override {
+    if (!layout_.is_memoryx(rank_)) window_.close();
     control_.release();
     for (Communicator& c : down_) c.release();
     for (Communicator& c : up_) c.release();
@@ -220,22 +197,28 @@ class MpiTransport final : public Transport {
     MPI_Comm all = MPI_COMM_NULL;
     check(MPI_Comm_dup(MPI_COMM_WORLD, &all), "MPI_Comm_dup");
     control_ = Communicator(all);
+    const bool memoryx = layout_.is_memoryx(rank_);
+    Communicator csx = split(!memoryx);
+    if (!memoryx) window_.open(csx, csx_per_window_, layout_.memoryx);
+    csx.release();
     for (int m = 0; m < layout_.memoryx; ++m) {
-      down_.push_back(shard_communicator(ShardId(m)));
-      up_.push_back(shard_communicator(ShardId(m)));
+      // Memoryx m as rank 0, then the csx that take part; none on the other memoryx ranks.
+      const bool mine = layout_.shard(rank_) == ShardId(m);
+      down_.push_back(split(memoryx ? mine : window_.signs().leads()));
+      up_.push_back(split(!memoryx || mine));
     }
   }
 
-  /// Memoryx m as rank 0, then every csx; none on the other memoryx ranks.
-  Communicator shard_communicator(ShardId m) const {
-    const bool member = !layout_.is_memoryx(rank_) || layout_.shard(rank_) == m;
+  Communicator split(bool member) const {
     MPI_Comm comm = MPI_COMM_NULL;
     check(MPI_Comm_split(control_.get(), member ? 0 : MPI_UNDEFINED, rank_.index, &comm), "MPI_Comm_split");
     return Communicator(comm);
   }
 
   Layout layout_;
+  int csx_per_window_;
   Rank rank_;
+  MpiWindow window_;  // of a csx
   Communicator control_;
   std::vector<Communicator> down_, up_;  // per shard: broadcasts, reductions
   ScratchPool scratch_;
@@ -244,7 +227,7 @@ class MpiTransport final : public Transport {
 }  // namespace
 
 std::unique_ptr<Channel> make_mpi_channel(const Layout& layout, const ChannelSettings& settings) {
-  return std::make_unique<ThreadedChannel>(std::make_unique<MpiTransport>(layout), layout, settings);
+  return std::make_unique<ThreadedChannel>(std::make_unique<MpiTransport>(layout, settings), layout, settings);
 }
 
 }  // namespace wsc::fabric

@@ -12,6 +12,11 @@ namespace wsc::fabric {
 ThreadedChannel::ThreadedChannel(std::unique_ptr<Transport> transport, const Layout& layout, const ChannelSettings& settings)
     : layout_(layout), fabric_(std::move(transport), layout, settings) {}
 
+float* ThreadedChannel::window(std::int64_t elements) {
+  WSC_EXPECT(!layout_.is_memoryx(rank()) && elements >= 0);
+  return elements > 0 ? reinterpret_cast<float*>(fabric_.window(elements * static_cast<std::int64_t>(sizeof(float)))) : nullptr;
+}
+
 Ticket ThreadedChannel::broadcast(ShardId m, float* data, std::int64_t count) { return push(Collective::broadcast, m, data, count); }
 
 Ticket ThreadedChannel::reduce(ShardId m, float* data, std::int64_t count) { return push(Collective::reduce, m, data, count); }

@@ -44,10 +44,10 @@ WireBytes wire_bytes(const Plan& plan) {
   WireBytes wire;
   if (!plan.request.streamed) return wire;
   for (const PlannedVisit& visit : plan.visits) {
-    for (const BlockId b : visit.stream.receives) wire.to_each_csx += 4 * plan.blocks[b.index].elements * plan.waves;
+    for (const BlockId b : visit.stream.receives) wire.to_each_window += 4 * plan.blocks[b.index].elements * plan.waves;
     for (const BlockId b : visit.stream.gradients) wire.from_each_csx += 4 * plan.blocks[b.index].elements * plan.waves;
   }
-  wire.from_memoryx = wire.to_each_csx;
+  wire.from_memoryx = wire.to_each_window;
   return wire;
 }
 

@@ -56,8 +56,8 @@ std::string summary_text(const Summary& s, const Graph& graph, const Plan& plan)
   t += printf_text("  step             %lld samples of %lld tokens in %lld wave%s, %lld leaves, prefetch %d\n",
                    static_cast<long long>(r.batch), static_cast<long long>(r.tokens), static_cast<long long>(plan.waves),
                    plan.waves == 1 ? "" : "s", static_cast<long long>(plan.leaves), plan.prefetch);
-  t += printf_text("  wire per step    %s of weights to each csx, %s of gradients from it\n", bytes(s.wire.to_each_csx).c_str(),
-                   bytes(s.wire.from_each_csx).c_str());
+  t += printf_text("  wire per step    %s of weights to each node (cluster.csx_per_window), %s of gradients from each csx\n",
+                   bytes(s.wire.to_each_window).c_str(), bytes(s.wire.from_each_csx).c_str());
   t += printf_text("  memoryx          %s per shard: weights %s, gradients %s, optimizer state %s\n", bytes(s.shard.total()).c_str(),
                    bytes(s.shard.weights).c_str(), bytes(s.shard.gradients).c_str(), bytes(s.shard.states).c_str());
   const CsxBytes& b = plan.bytes;
@@ -109,7 +109,7 @@ std::string summary_json(const Summary& s, const Graph& graph, const Plan& plan)
   j["memoryx"] = {
       {"peak_bytes",
        {{"weights", s.shard.weights}, {"gradients", s.shard.gradients}, {"states", s.shard.states}, {"total", s.shard.total()}}}};
-  j["wire_bytes_per_step"] = {{"weights_to_each_csx", s.wire.to_each_csx},
+  j["wire_bytes_per_step"] = {{"weights_to_each_window", s.wire.to_each_window},
                               {"gradients_from_each_csx", s.wire.from_each_csx},
                               {"weights_from_memoryx", s.wire.from_memoryx}};
   if (!plan.fits) j["advice"] = does_not_fit(graph, plan);

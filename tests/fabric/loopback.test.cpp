@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: wsc authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <numeric>
@@ -22,18 +24,43 @@ class LoopbackLayouts : public testing::TestWithParam<std::tuple<int, int>> {};
 TEST_P(LoopbackLayouts, StreamsExactNumbers) {
   const Layout layout = layouts[static_cast<std::size_t>(std::get<0>(GetParam()))];
   const int prefetch = std::get<1>(GetParam());
-  const ChannelSettings channels[] = {{64, 1}, {1000, 3}, {1 << 20, 2}};
+  const ChannelSettings channels[] = {{64, 1, 0}, {1000, 3, 1}, {1 << 20, 2, 2}};
   for (unsigned seed = 0; seed < 6; ++seed) {
     const script::Shape shape{.stages = 2 + static_cast<int>(seed),
                               .waves = 1 + static_cast<int>(seed % 3),
                               .prefetch = prefetch,
                               .one_gradient_buffer = seed % 2 == 1};
     const StreamSchedule schedule = script::random_schedule(seed * 7919 + 1, layout.memoryx, shape);
-    EXPECT_NO_THROW(run_loopback(layout, channels[seed % 3], [&](Channel& channel) { script::run_rank(channel, schedule, 3, seed); }))
+    const ChannelSettings& settings = channels[seed % 3];
+    EXPECT_NO_THROW(
+        run_loopback(layout, settings, [&](Channel& channel) { script::run_rank(channel, schedule, 3, seed, settings.csx_per_window); }))
         << layout.memoryx << " x " << layout.csx << ", prefetch " << prefetch << ", seed " << seed;
   }
 }
 INSTANTIATE_TEST_SUITE_P(All, LoopbackLayouts, testing::Combine(testing::Range(0, 6), testing::Values(0, 1, 3)));
+
+TEST(Loopback, ASlowCsxHoldsTheWindowItShares) {
+  // Three csx read one window of one block. Each block overwrites the one before it: never while the slowest still reads.
+  constexpr int blocks = 20, elements = 5000;
+  std::array<float*, 3> seen{};
+  run_loopback({1, 3}, {4096, 3}, [&](Channel& channel) {
+    const bool memoryx = channel.rank() == Rank(0);
+    std::vector<float> mine(elements);
+    float* const window = memoryx ? mine.data() : channel.window(elements);
+    if (!memoryx) seen[static_cast<std::size_t>(channel.rank().index) - 1] = window;
+    for (int b = 0; b < blocks; ++b) {
+      if (memoryx) std::fill(mine.begin(), mine.end(), static_cast<float>(b));
+      if (!memoryx) channel.release();
+      channel.broadcast(ShardId(0), window, elements).wait();
+      if (channel.rank() == Rank(1 + b % 3)) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      for (int e = 0; e < elements; ++e) ASSERT_EQ(window[e], static_cast<float>(b));
+    }
+    const Counters c = channel.counters();
+    ASSERT_EQ(c.weight_bytes_received, channel.rank() == Rank(1) ? 4 * blocks * elements : 0);
+  });
+  EXPECT_EQ(seen[0], seen[1]);
+  EXPECT_EQ(seen[0], seen[2]);
+}
 
 TEST(Loopback, ReducesOneBufferManyTimesInOrder) {
   const Layout layout{1, 3};

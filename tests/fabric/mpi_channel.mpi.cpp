@@ -78,13 +78,13 @@ void wait_quietly(Channel& channel) {
   require(cpu_s() - before < 0.2, "waiting for 0.6 s cost " + std::to_string(cpu_s() - before) + " s of processor time");
 }
 
-void stream(Channel& channel) {
+void stream(Channel& channel, int csx_per_window) {
   for (unsigned seed = 0; seed < 8; ++seed) {
     const script::Shape shape{.stages = 2 + static_cast<int>(seed % 5),
                               .waves = 1 + static_cast<int>(seed % 3),
                               .prefetch = static_cast<int>(seed % 4),
                               .one_gradient_buffer = seed % 2 == 1};
-    script::run_rank(channel, script::random_schedule(seed * 31 + 7, channel.layout().memoryx, shape), 3, seed);
+    script::run_rank(channel, script::random_schedule(seed * 31 + 7, channel.layout().memoryx, shape), 3, seed, csx_per_window);
   }
   reduce_exactly(channel);
   reduce_reproducibly(channel);
@@ -122,9 +122,13 @@ void fail_in_mid_pass(Channel& channel) {
   for (;;) std::this_thread::sleep_for(std::chrono::seconds(1));
 }
 
+/// Of the scenario "windows": as if four csx ran on two nodes.
+int csx_per_window_of(const std::string& scenario) { return scenario == "windows" ? 2 : 0; }
+
 void play(Channel& channel, const std::string& scenario) {
   const bool last = channel.rank().index == channel.layout().ranks() - 1;
-  if (scenario == "stream") return stream(channel);
+  if (scenario == "stream") return stream(channel, 0);
+  if (scenario == "windows") return stream(channel, csx_per_window_of(scenario));
   if (scenario == "fail") return fail_in_mid_pass(channel);
   if (last) std::this_thread::sleep_for(std::chrono::milliseconds(300));
   if (last && scenario == "abort") throw NumericalError("planted: not a number");
@@ -135,7 +139,8 @@ void play(Channel& channel, const std::string& scenario) {
 }
 
 int judge(const Layout& layout, const std::string& scenario) {
-  const auto channel = make_mpi_channel(layout, {.chunk_bytes = 1 << 16, .messages_in_flight = 3});
+  const auto channel =
+      make_mpi_channel(layout, {.chunk_bytes = 1 << 16, .messages_in_flight = 3, .csx_per_window = csx_per_window_of(scenario)});
   log::set_rank(channel->rank().index, layout.ranks());
   if (scenario == "throw") {
     play(*channel, scenario);

@@ -33,7 +33,8 @@ struct Shape {
 StreamSchedule random_schedule(unsigned seed, int shards, const Shape& shape);
 
 /// Messages and bytes that a rank must count for one pass.
-Counters expected_counters(const StreamSchedule& schedule, const Layout& layout, Rank rank, std::int64_t chunk_elements);
+Counters expected_counters(const StreamSchedule& schedule, const Layout& layout, Rank rank, std::int64_t chunk_elements,
+                           int csx_per_window);
 
 /// Sleeps a random time now and then, to meet many interleavings.
 class Jitter {
@@ -75,7 +76,7 @@ class Shard : public ShardHandler {
 void csx_pass(CsxStreams& streams, const StreamSchedule& schedule, CsxId csx, int pass, Jitter& jitter);
 
 /// A rank's whole run of several passes between control messages; checks the counters at the end.
-void run_rank(Channel& channel, const StreamSchedule& schedule, int passes, unsigned seed);
+void run_rank(Channel& channel, const StreamSchedule& schedule, int passes, unsigned seed, int csx_per_window = 0);
 
 void require(bool condition, const std::string& what);
 

@@ -100,6 +100,7 @@ struct ClusterSettings {
   std::int64_t memoryx;             ///< M; 0 = auto (one per node)
   std::int64_t num_csx;             ///< N; 0 = auto (the remaining ranks)
   std::int64_t threads;             ///< threads of a csx; 0 = auto
+  std::int64_t csx_per_window;      ///< csx of a node that share a weight window; 0 = all of them
   std::int64_t chunk_bytes;         ///< largest message
   std::int64_t messages_in_flight;  ///< per shard and direction
 };

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "wsc/fabric/transport.hpp"
+#include "wsc/fabric/window_signs.hpp"
 
 namespace wsc::fabric {
 
@@ -17,7 +17,7 @@ namespace wsc::fabric {
 /// added under the board's lock by the rank that receives them, so that after stop() nobody touches anybody's buffers.
 class Board {
  public:
-  explicit Board(const Layout& layout) : layout_(layout) {}
+  Board(const Layout& layout, int csx_per_window);
 
   /// A collective in which `posted` of the members have arrived.
   struct Meeting {
@@ -33,6 +33,22 @@ class Board {
   std::shared_ptr<Meeting> join(Rank rank, const Message& message, std::int64_t position);
   /// True once the collective is complete for this rank. Throws RunAborted after stop().
   bool serve(Rank rank, Meeting& meeting);
+  /// The weight window that a csx belongs to, with its signs.
+  struct Window {
+    int members = 0;
+    std::vector<std::byte> signs, data;  ///< with room to align them
+    int asked = 0;                       ///< members that have asked for room and not all others yet
+    int rounds = 0;                      ///< times that all of them had
+  };
+  Window& window(CsxId csx) { return windows_[static_cast<std::size_t>(csx.index / csx_per_window_)]; }
+  int member_of_window(CsxId csx) const { return csx.index % csx_per_window_; }
+  static std::byte* aligned(std::vector<std::byte>& memory);
+  /// Asks for room, which the last member to ask makes; the number of the round that brings it.
+  int ask(Window& window, std::int64_t bytes);
+  /// True once all members have asked in that round. Throws RunAborted after stop().
+  bool given(const Window& window, int round);
+  /// Throws RunAborted after stop().
+  void expect_running();
   /// No byte moves any more. Idempotent; the first caller is named in what the others see.
   void stop(Rank rank);
 
@@ -48,6 +64,8 @@ class Board {
   void throw_if_stopped() const;
 
   const Layout layout_;
+  const int csx_per_window_;
+  std::vector<Window> windows_;
   std::mutex mutex_;
   std::map<Key, std::shared_ptr<Meeting>> meetings_;  ///< those that some member has not joined yet
   Rank stopped_by_;

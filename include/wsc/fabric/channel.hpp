@@ -27,7 +27,7 @@ struct AgreedStop : Error {
 /// What a rank moved, counted where the messages are posted.
 struct Counters {
   std::int64_t weight_bytes_sent = 0;        ///< memoryx: payload handed to broadcasts, once per message whatever N is
-  std::int64_t weight_bytes_received = 0;    ///< csx
+  std::int64_t weight_bytes_received = 0;    ///< csx that receives for its window; 0 on those that share it
   std::int64_t gradient_bytes_sent = 0;      ///< csx
   std::int64_t gradient_bytes_received = 0;  ///< memoryx: N contributions per message
   std::int64_t messages = 0;                 ///< chunks of weights and gradients, not control
@@ -62,7 +62,13 @@ class Channel {
   /// Floats in one message, the same on all ranks: a transfer is cut into messages from its beginning.
   virtual std::int64_t chunk_elements() const = 0;
 
-  /// Memoryx m sends `count` floats to every csx. `data` is read on the memoryx rank and written on csx ranks.
+  /// The weight window of this csx, one piece of memory for all csx of a node (cluster.csx_per_window), with room for `elements`. They all
+  /// call it alike, with nothing on its way to it. Where it grows, its contents are lost.
+  virtual float* window(std::int64_t elements) = 0;
+  /// This csx has done with all that has arrived so far. Called alike by all csx of the window.
+  virtual void release() = 0;
+  /// Memoryx m sends `count` floats to every csx, which all post it alike. `data` is read on the memoryx rank and lies in the window on csx
+  /// ranks, where it lands once every csx of the window has released as often as this one has by now.
   virtual Ticket broadcast(ShardId m, float* data, std::int64_t count) = 0;
   /// Every csx contributes `count` floats; on memoryx m: data += sum of the contributions, in an order that depends on the layout only.
   virtual Ticket reduce(ShardId m, float* data, std::int64_t count) = 0;

@@ -32,6 +32,9 @@ class FabricThread {
 
   /// The transfer is carried out after those pushed before it for the same shard and direction.
   Ticket push(const Message& transfer);
+  /// See Channel::window() and Channel::release(). By the thread that pushes.
+  std::byte* window(std::int64_t bytes);
+  void release();
   /// See Channel::halt(). The tickets of unfinished transfers throw.
   void halt() noexcept;
   /// Ends the run on all ranks, also from the fabric thread itself. Returns in the loopback transport only.
@@ -83,6 +86,7 @@ class FabricThread {
   const std::size_t messages_in_flight_;
   const int exceptions_at_start_;
   Rank rank_;
+  std::int64_t releases_ = 0;  // owned by the thread that pushes
 
   // Owned by the thread.
   std::vector<Lane> lanes_;

@@ -14,6 +14,8 @@ class ThreadedChannel : public Channel {
   const Layout& layout() const override { return layout_; }
   Rank rank() const override { return fabric_.rank(); }
   std::int64_t chunk_elements() const override { return fabric_.chunk_elements(); }
+  float* window(std::int64_t elements) override;
+  void release() override { fabric_.release(); }
   Ticket broadcast(ShardId m, float* data, std::int64_t count) override;
   Ticket reduce(ShardId m, float* data, std::int64_t count) override;
   void control_broadcast(std::span<std::byte> message) override;

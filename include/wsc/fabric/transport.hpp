@@ -11,19 +11,21 @@
 namespace wsc::fabric {
 
 enum class Collective {
-  broadcast,          ///< memoryx m → every csx, fp32
+  broadcast,          ///< memoryx m → every weight window, fp32
   reduce,             ///< memoryx m: data += sum over the csx, fp32
   control_broadcast,  ///< rank 0 → all ranks, bytes
   control_gather,     ///< all ranks → rank 0, bytes
+  make_window,        ///< the csx that share a weight window: room for `bytes`; see Transport::window()
 };
 
 /// One collective call as one rank takes part in it.
 struct Message {
   Collective collective = Collective::broadcast;
-  ShardId shard = {};             ///< none for control
+  ShardId shard = {};             ///< none for control and windows
   std::byte* data = nullptr;      ///< what this rank gives or takes
   std::int64_t bytes = 0;         ///< of `data`
   std::byte* gathered = nullptr;  ///< control_gather on rank 0: room for the messages of all ranks
+  std::int64_t releases = 0;      ///< broadcast on a csx: release() calls of all csx of the window before it may land
 };
 
 /// A collective that has been posted and not been found complete yet.
@@ -46,6 +48,14 @@ class Transport {
   virtual Rank rank() const = 0;
   /// Starts a collective. `message.bytes` > 0 and below 2^31 elements.
   virtual std::unique_ptr<Pending> post(const Message& message) = 0;
+  /// False while the place of a broadcast is not free: another csx of the window still reads what lies there.
+  virtual bool may_post(const Message&) { return true; }
+  /// Of the csx of a window one receives its broadcasts, the others see them arrive.
+  virtual bool receives() const { return true; }
+  /// A csx has done with all that it read in its window so far. The one call that comes from another thread.
+  virtual void release() noexcept {}
+  /// The weight window of a csx, once a make_window is complete; aligned to 64 bytes.
+  virtual std::byte* window() const { return nullptr; }
   /// Called now and then while nothing is pending: a library may still hold bytes that it has reported as sent.
   virtual void progress() {}
   /// Ranks are processes; else threads of one.

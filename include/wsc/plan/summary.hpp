@@ -19,9 +19,9 @@ Flops flops_per_token(const Graph& graph, const Plan& plan);
 
 /// Bytes that a step moves, fp32 on the wire.
 struct WireBytes {
-  std::int64_t to_each_csx = 0;    ///< weights that reach one csx
-  std::int64_t from_each_csx = 0;  ///< gradients that leave it
-  std::int64_t from_memoryx = 0;   ///< weights that all shards together hand to broadcasts
+  std::int64_t to_each_window = 0;  ///< weights that reach one node (cluster.csx_per_window), however many csx share its window
+  std::int64_t from_each_csx = 0;   ///< gradients that leave it
+  std::int64_t from_memoryx = 0;    ///< weights that all shards together hand to broadcasts
 };
 WireBytes wire_bytes(const Plan& plan);
 
