@@ -9,6 +9,7 @@
 #include "advice.hpp"
 #include "format.hpp"
 
+#include "wsc/base/format.hpp"
 #include "wsc/checkpoint/report.hpp"
 
 namespace wsc::checkpoint {
@@ -83,6 +84,10 @@ bool compare_states(const RunState& a, const RunState& b, std::vector<std::strin
   field("optimizer_step", a.optimizer_step, b.optimizer_step, true);
   field("skipped_in_a_row", a.skipped_in_a_row, b.skipped_in_a_row, true);
   field("skipped_total", a.skipped_total, b.skipped_total, true);
+  if (a.loss_scale != b.loss_scale) {
+    lines.push_back(printf_text("loss_scale: %.10g | %.10g", a.loss_scale.scale, b.loss_scale.scale));
+    counters_equal = false;
+  }
   field("memoryx", a.memoryx, b.memoryx, false);
   field("csx", a.csx, b.csx, false);
   if (a.wsc_version != b.wsc_version) lines.push_back("wsc_version: " + a.wsc_version + " | " + b.wsc_version);

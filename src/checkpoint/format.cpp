@@ -34,6 +34,21 @@ void for_each_text(State& s, F f) {
   f("tokenizer_hash", s.tokenizer_hash);
 }
 
+// Names as in the Model Zoo (grad_scaler). A run without dynamic loss scaling, or of an earlier wsc, has none of them.
+constexpr const char* scale_attribute = "loss_scale";
+
+void write_loss_scale(hdf5::Group& run, const optimizer::LossScaleState& s) {
+  if (s == optimizer::LossScaleState{}) return;
+  run.write_double(scale_attribute, s.scale);
+  run.write_int("steps_since_rescale", s.steps_since_rescale);
+  run.write_int("overflows_since_rescale", s.overflows_since_rescale);
+}
+
+optimizer::LossScaleState read_loss_scale(const hdf5::Group& run) {
+  if (!run.has_attribute(scale_attribute)) return {};
+  return {run.read_double(scale_attribute), run.read_int("steps_since_rescale"), run.read_int("overflows_since_rescale")};
+}
+
 std::string run_path(const char* name) { return std::string(run_group) + "/" + name; }
 
 void write_text(hdf5::File& file, const char* name, const std::string& text) {
@@ -98,6 +113,7 @@ void write_state(hdf5::File& file, const RunState& state, std::int64_t parameter
     run.write_int(version_attribute, state.format);
     run.write_int("parameters", parameters);
     for_each_counter(state, [&](const char* name, std::int64_t value) { run.write_int(name, value); });
+    write_loss_scale(run, state.loss_scale);
   }
   for_each_text(state, [&](const char* name, const std::string& text) { write_text(file, name, text); });
   write_text(file, "state_names", joined(state.state_names));
@@ -108,6 +124,7 @@ RunState read_state(const hdf5::File& file) {
   const hdf5::Group run = file.group(run_group);
   state.format = run.read_int(version_attribute);
   for_each_counter(state, [&](const char* name, std::int64_t& value) { value = run.read_int(name); });
+  state.loss_scale = read_loss_scale(run);
   for_each_text(state, [&](const char* name, std::string& text) { text = read_text(file, name); });
   state.state_names = words_of(read_text(file, "state_names"));
   return state;

@@ -7,6 +7,7 @@
 #include "advice.hpp"
 #include "format.hpp"
 
+#include "wsc/base/format.hpp"
 #include "wsc/checkpoint/report.hpp"
 
 namespace wsc::checkpoint {
@@ -66,6 +67,8 @@ std::string head(const std::filesystem::path& path, const RunState& s, std::int6
   line("optimizer step", s.optimizer_step);
   line("schedule step", s.schedule_step);
   line("skipped steps", std::to_string(s.skipped_total) + ", the last " + std::to_string(s.skipped_in_a_row) + " in a row");
+  if (s.loss_scale.scale != 0)
+    line("loss scale", printf_text("%.10g, %lld steps old", s.loss_scale.scale, static_cast<long long>(s.loss_scale.steps_since_rescale)));
   line("written by", "wsc " + s.wsc_version + ", format " + std::to_string(s.format) + ", on " + std::to_string(s.memoryx) +
                          " memoryx and " + std::to_string(s.csx) + " csx");
   line("tokenizer", s.tokenizer_hash.empty() ? "none recorded" : s.tokenizer_hash);

@@ -49,8 +49,9 @@ std::int64_t read_integer(const Option& o, const std::string& value, const std::
 }
 
 double read_number(const Option& o, const std::string& value, const std::string& where) {
+  if (!o.word.empty() && lower_case(value) == o.word) return static_cast<double>(o.word_value);
   const auto number = parse_number(value);
-  if (!number) refuse(o, value, where, "is not a number; write it like 0.001 or 1e-3.");
+  if (!number) refuse(o, value, where, "is not a number; write it like 0.001 or 1e-3" + (o.word.empty() ? "." : ", or " + o.word + "."));
   check_range(o, *number, value, where);
   return *number;
 }
@@ -104,7 +105,7 @@ std::string Option::text() const {
   const auto integer = [](std::int64_t v) { return std::to_string(v); };
   return std::visit(Overloaded{
                         [&](const std::int64_t* v) { return !word.empty() && *v == word_value ? word : integer(*v); },
-                        [](const double* v) { return number_text(*v); },
+                        [&](const double* v) { return !word.empty() && *v == static_cast<double>(word_value) ? word : number_text(*v); },
                         [](const bool* v) { return std::string(*v ? "true" : "false"); },
                         [](const std::string* v) { return *v; },
                         [&](const Integers* v) { return write_list(*v, integer); },
@@ -135,7 +136,7 @@ std::string Option::type() const {
   const std::string or_word = word.empty() ? "" : ", or " + word;
   return std::visit(Overloaded{
                         [&](const std::int64_t*) { return ranged(is_bytes ? "size" : "whole number") + or_word; },
-                        [&](const double*) { return ranged("number"); },
+                        [&](const double*) { return ranged("number") + or_word; },
                         [](const bool*) { return std::string("true or false"); },
                         [&](const std::string*) { return check.words.empty() ? std::string("text") : check.text(); },
                         [&](const Integers*) { return ranged("whole numbers with commas"); },

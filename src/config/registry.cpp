@@ -36,7 +36,7 @@ Option& Option::required() {
 }
 
 Option& Option::with_word(std::string text, std::int64_t value) {
-  WSC_EXPECT(std::holds_alternative<std::int64_t*>(target));
+  WSC_EXPECT(std::holds_alternative<std::int64_t*>(target) || std::holds_alternative<double*>(target));
   if (default_text == std::to_string(value)) default_text = text;
   word = std::move(text);
   word_value = value;

@@ -32,6 +32,13 @@ void check_clipping(const OptimizerSettings& o, const Say& say) {
                       " cannot be used together. Set one of them to 0.");
 }
 
+void check_loss_scale(const PrecisionSettings& p, const Say& say) {
+  if (p.loss_scaling_factor != dynamic_loss_scaling) return;
+  if (p.min_loss_scale <= p.initial_loss_scale && p.initial_loss_scale <= p.max_loss_scale) return;
+  throw SettingsError(say("precision.initial_loss_scale") + " must lie between " + say("precision.min_loss_scale") + " and " +
+                      say("precision.max_loss_scale") + ".");
+}
+
 void check_batch_schedule(const std::vector<BatchScheduleSettings>& pieces, const Say& say) {
   for (std::size_t i = 1; i < pieces.size(); ++i) {
     if (pieces[i].until_step > pieces[i - 1].until_step) continue;
@@ -109,6 +116,7 @@ void check_together(const Settings& s, const Say& say) {
   check_length(s, s.train_input, "train_input", say);
   check_length(s, s.eval_input, "eval_input", say);
   check_clipping(s.optimizer, say);
+  check_loss_scale(s.precision, say);
   check_batch_schedule(s.train_input.batch_schedule, say);
   check_schedule(s.optimizer.schedule, say);
   check_cluster(s.cluster, say);

@@ -28,6 +28,20 @@ void declare(Registry& registry, RunSettings& s) {
 void declare(Registry& registry, PrecisionSettings& s) {
   Section o = registry.section("precision", "Number formats", SettingKind::identity);
   o.add("compute", s.compute, "fp32", one_of({"fp32"}), "Format of activations and of matrix products; master weights are always fp32");
+  const std::vector<std::string> dynamic{"dynamic"};
+  o.add("loss_scaling_factor", s.loss_scaling_factor, 1.0, positive,
+        "Multiplies the loss before the backward pass and is divided out before the update; dynamic = as large as gradients allow")
+      .with_word("dynamic", static_cast<std::int64_t>(dynamic_loss_scaling));
+  o.add("initial_loss_scale", s.initial_loss_scale, 32768.0, positive, "Loss scale of the first step")
+      .only_for("loss_scaling_factor", dynamic);
+  o.add("steps_per_increase", s.steps_per_increase, 2000, at_least(1), "The loss scale doubles after more than so many steps")
+      .in("steps")
+      .only_for("loss_scaling_factor", dynamic);
+  o.add("overflow_tolerance", s.overflow_tolerance, 0.0, fraction, "Share of steps whose gradient may overflow before the scale is halved")
+      .only_for("loss_scaling_factor", dynamic);
+  o.add("min_loss_scale", s.min_loss_scale, 0x1p-14, positive, "Least loss scale; an overflow there ends the run")
+      .only_for("loss_scaling_factor", dynamic);
+  o.add("max_loss_scale", s.max_loss_scale, 32768.0, positive, "Largest loss scale").only_for("loss_scaling_factor", dynamic);
 }
 
 }  // namespace wsc::config

@@ -45,7 +45,7 @@ data::Batch CsxRole::read(data::BatchReader& reader, std::int64_t number) {
 void CsxRole::step(const PassOrder& order) {
   const PlannedPass& pass = plans_.train(order.batch);
   const data::Batch batch = read(*train_reader_, order.step);
-  const csx::PassNumbers numbers{.gradient_scale = 1.0 / (static_cast<double>(order.batch) * pass.plan.request.tokens),
+  const csx::PassNumbers numbers{.gradient_scale = order.loss_scale / (static_cast<double>(order.batch) * pass.plan.request.tokens),
                                  .training = true,
                                  .seed = static_cast<std::uint64_t>(settings_.runconfig.seed),
                                  .step = static_cast<std::uint64_t>(order.step)};

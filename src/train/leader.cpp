@@ -36,6 +36,7 @@ Leader::Leader(Member& member, const Settings& settings, const Setup& setup, con
       data_(data),
       lock_(lock),
       state_(std::move(state)),
+      loss_scale_(settings.precision, state_.loss_scale),
       metrics_(file_in(settings, "metrics.csv"), metrics_header(), state_.step),
       eval_csv_(file_in(settings, "eval.csv"), "step,loss,perplexity", state_.step) {
   if (state_.step > 0) saved_step_ = evaluated_step_ = state_.step;
@@ -90,6 +91,7 @@ void Leader::step() {
   const Stopwatch watch;
   PassOrder order = open_order(PassKind::step);
   order.batch = settings_.batch_size(state_.step);
+  order.loss_scale = loss_scale_.factor();
   last_reports_ = order_pass(member_, order);
 
   StepMetrics m;
@@ -101,6 +103,9 @@ void Leader::step() {
   record(last_reports_, m, watch.seconds());
   if (problem) {
     log::warning("Step " + std::to_string(state_.step) + " is skipped: " + *problem);
+    if (loss_scale_.dynamic() && m.overflow && m.loss_scale <= settings_.precision.min_loss_scale)
+      throw LeaderStop(ExitCode::numerical, "the gradient is not finite even at the smallest loss scale (precision.min_loss_scale = " +
+                                                printf_text("%.10g", m.loss_scale) + "). Lower optimizer.learning_rate. " + last_good());
     if (state_.skipped_in_a_row >= settings_.optimizer.max_skipped_steps)
       throw LeaderStop(ExitCode::numerical,
                        std::to_string(state_.skipped_in_a_row) + " steps in a row had gradients that are not finite (the last: " +
@@ -128,7 +133,8 @@ std::optional<std::string> Leader::decide(const std::vector<RankReport>& reports
   const double tokens = static_cast<double>(m.batch) * static_cast<double>(setup_.tokens);
   const double factor = m.valid_tokens > 0 ? tokens / static_cast<double>(m.valid_tokens) : 0;
   m.loss = m.valid_tokens > 0 ? loss / static_cast<double>(m.valid_tokens) : 0;
-  m.grad_norm = std::sqrt(squared_norm) * factor;
+  m.loss_scale = loss_scale_.factor();
+  m.grad_norm = std::sqrt(squared_norm) * factor / m.loss_scale;
   m.learning_rate = optimizer::learning_rate(settings_.optimizer, state_.schedule_step);
 
   memoryx::UpdateDecision decision;
@@ -136,7 +142,7 @@ std::optional<std::string> Leader::decide(const std::vector<RankReport>& reports
   decision.skip = m.valid_tokens == 0 || !finite;
   decision.clip_value = settings_.optimizer.max_gradient_value;
   const double most = settings_.optimizer.max_gradient_norm;
-  decision.gradient_factor = factor * (most > 0 ? std::min(1.0, most / (m.grad_norm + 1e-6)) : 1.0);
+  decision.gradient_factor = factor / m.loss_scale * (most > 0 ? std::min(1.0, most / (m.grad_norm + 1e-6)) : 1.0);
   decision.learning_rate = m.learning_rate;
   decision.optimizer_step = state_.optimizer_step + 1;
   if (!decision.skip) {
@@ -145,13 +151,20 @@ std::optional<std::string> Leader::decide(const std::vector<RankReport>& reports
     state_.skipped_in_a_row = 0;
   } else {
     ++state_.skipped_total;
-    if (!finite) ++state_.skipped_in_a_row;
+    // An overflow that a smaller loss scale can mend is no sign of divergence.
+    if (!finite && !(std::isfinite(m.loss) && loss_scale_.can_fall())) ++state_.skipped_in_a_row;
   }
+  m.overflow = !std::isfinite(m.grad_norm);
+  if (m.valid_tokens > 0) loss_scale_.advance(!m.overflow);
+  state_.loss_scale = loss_scale_.state();
   m.skipped = decision.skip;
   undelivered_ = decision;
   if (m.valid_tokens == 0) return "no token of its batch counts (the loss mask is 0 everywhere)";
-  if (!std::isfinite(m.grad_norm))
-    return "the gradient is not finite, first in " + (guilty.empty() ? std::string("the sum over parameters") : guilty);
+  if (m.overflow) {
+    const std::string scale =
+        loss_scale_.dynamic() ? printf_text("; the loss scale was %.10g and is now %.10g", m.loss_scale, loss_scale_.factor()) : "";
+    return "the gradient is not finite, first in " + (guilty.empty() ? std::string("the sum over parameters") : guilty) + scale;
+  }
   if (!finite) return std::string("the loss is not finite");
   return std::nullopt;
 }

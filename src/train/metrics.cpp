@@ -37,15 +37,15 @@ void CsvFile::add(const std::string& row) {
 
 std::string metrics_header() {
   return "step,loss,grad_norm,learning_rate,tokens_per_s,exposed_wait_s,step_s,overlap,batch,valid_tokens,skipped,weight_bytes,"
-         "gradient_bytes,csx_peak_bytes,memoryx_peak_bytes";
+         "gradient_bytes,csx_peak_bytes,memoryx_peak_bytes,loss_scale";
 }
 
 std::string metrics_row(const StepMetrics& m) {
-  return printf_text("%lld,%.17g,%.17g,%.17g,%.6g,%.6g,%.6g,%.6g,%lld,%lld,%d,%lld,%lld,%lld,%lld", static_cast<long long>(m.step), m.loss,
-                     m.grad_norm, m.learning_rate, m.tokens_per_s, m.exposed_wait_s, m.step_s, m.overlap, static_cast<long long>(m.batch),
-                     static_cast<long long>(m.valid_tokens), m.skipped ? 1 : 0, static_cast<long long>(m.weight_bytes),
-                     static_cast<long long>(m.gradient_bytes), static_cast<long long>(m.csx_peak_bytes),
-                     static_cast<long long>(m.memoryx_peak_bytes));
+  return printf_text("%lld,%.17g,%.17g,%.17g,%.6g,%.6g,%.6g,%.6g,%lld,%lld,%d,%lld,%lld,%lld,%lld,%.10g", static_cast<long long>(m.step),
+                     m.loss, m.grad_norm, m.learning_rate, m.tokens_per_s, m.exposed_wait_s, m.step_s, m.overlap,
+                     static_cast<long long>(m.batch), static_cast<long long>(m.valid_tokens), m.skipped ? 1 : 0,
+                     static_cast<long long>(m.weight_bytes), static_cast<long long>(m.gradient_bytes),
+                     static_cast<long long>(m.csx_peak_bytes), static_cast<long long>(m.memoryx_peak_bytes), m.loss_scale);
 }
 
 std::string rank_table(const std::vector<RankReport>& reports, const fabric::Layout& layout, bool one_process) {

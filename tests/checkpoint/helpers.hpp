@@ -129,6 +129,7 @@ inline RunState state_at(std::int64_t step, const std::vector<std::string>& stat
   RunState s;
   s.step = step;
   s.samples = 8 * step;
+  s.loss_scale = {0x1.8p20, 17, 2};
   s.schedule_step = step - 1;
   s.optimizer_step = step - 1;
   s.skipped_in_a_row = 1;

@@ -99,7 +99,9 @@ TEST_F(RoundTrip, DISABLED_WriteGoldenFile) {
 TEST_F(RoundTrip, ReadsTheFirstFormat) {
   const fs::path golden = fs::path(WSC_SOURCE_DIR) / "tests/checkpoint/golden/checkpoint_40.h5";
   verify(golden);
-  EXPECT_EQ(read_run_state(golden), state_at(40));
+  RunState state = state_at(40);
+  state.loss_scale = {};  // no run had one
+  EXPECT_EQ(read_run_state(golden), state);
   const Arrays a = load(golden, g, adam_states, 2);
   for (std::size_t array = 0; array < 3; ++array)
     for (std::size_t p = 0; p < g.params.size(); ++p)

@@ -9,6 +9,7 @@
 
 #include "wsc/base/log.hpp"
 #include "wsc/checkpoint/report.hpp"
+#include "wsc/checkpoint/run_state.hpp"
 #include "wsc/config/deck.hpp"
 #include "wsc/data/builder.hpp"
 #include "wsc/fabric/world.hpp"
@@ -109,6 +110,53 @@ TEST_F(Loopback, ADivergedRunFailsAndSavesNothing) {
     EXPECT_FALSE(fs::exists(folder_ / ("diverged" + std::to_string(csx)) / "checkpoints" / "checkpoint_4.h5"));
     EXPECT_FALSE(fs::exists(folder_ / ("diverged" + std::to_string(csx)) / "checkpoints" / "checkpoint_3.h5"));
   }
+}
+
+// A power of two moves exponents only.
+TEST_F(Loopback, AFixedLossScaleChangesNoBit) {
+  ASSERT_EQ(run(settings("plain"), 1, 2), ExitCode::ok);
+  ASSERT_EQ(run(settings("scaled", "[precision]\nloss_scaling_factor=4096\n"), 1, 2), ExitCode::ok);
+  EXPECT_EQ(distance("plain", "scaled"), 0);
+}
+
+// The factor 2^140 / (B·T) is no float: steps overflow until the scale has fallen to 2^134.
+TEST_F(Loopback, OverflowsLowerTheLossScaleAndLeaveEverythingElseAsItWas) {
+  for (const int csx : {0, 2}) {
+    const std::string suffix = std::to_string(csx);
+    const auto with = [&](const std::string& name, std::int64_t steps) {
+      Settings s = settings(name + suffix, "save_initial_checkpoint=true\n[precision]\nloss_scaling_factor=dynamic\n");
+      s.precision.initial_loss_scale = s.precision.max_loss_scale = 0x1p140;
+      s.runconfig.max_steps = steps;
+      return s;
+    };
+    const auto file = [&](const std::string& name, int step) {
+      return folder_ / (name + suffix) / "checkpoints" / ("checkpoint_" + std::to_string(step) + ".h5");
+    };
+    ASSERT_EQ(run(with("parts", 4), csx / 2, csx), ExitCode::ok);
+    const auto skipped = checkpoint::read_run_state(file("parts", 4));
+    EXPECT_EQ(skipped.loss_scale.scale, 0x1p136);
+    EXPECT_EQ(skipped.skipped_total, 4);
+    EXPECT_EQ(skipped.optimizer_step, 0);
+    EXPECT_EQ(skipped.schedule_step, 0);
+    for (const auto& array : checkpoint::diff(file("parts", 0), file("parts", 4)).arrays) EXPECT_TRUE(array.bitwise_equal) << array.dataset;
+
+    ASSERT_EQ(run(with("parts", 18), csx / 2, csx), ExitCode::ok) << "goes on with the scale of the checkpoint";
+    ASSERT_EQ(run(with("whole", 18), csx / 2, csx), ExitCode::ok);
+    const auto parts = checkpoint::read_run_state(file("parts", 18)), whole = checkpoint::read_run_state(file("whole", 18));
+    EXPECT_EQ(parts.loss_scale, whole.loss_scale);
+    EXPECT_LT(whole.loss_scale.scale, 0x1p136);
+    EXPECT_EQ(whole.optimizer_step, 18 - whole.skipped_total);
+    EXPECT_GT(whole.optimizer_step, 3);
+    EXPECT_EQ(checkpoint::diff(file("parts", 18), file("whole", 18)).model_relative_norm, 0);
+    EXPECT_GT(checkpoint::diff(file("whole", 0), file("whole", 18)).model_relative_norm, 0);
+  }
+}
+
+TEST_F(Loopback, AnOverflowAtTheSmallestLossScaleEndsTheRun) {
+  Settings s = settings("smallest", "[precision]\nloss_scaling_factor=dynamic\n");
+  s.precision.initial_loss_scale = s.precision.max_loss_scale = 0x1p150;
+  s.precision.min_loss_scale = 0x1p149;
+  EXPECT_EQ(run(s, 0, 0), ExitCode::numerical);
 }
 
 TEST_F(Loopback, WhatOneRankCannotReadStopsAllOfThemInGoodOrder) {

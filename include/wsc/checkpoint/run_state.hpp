@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "wsc/optimizer/loss_scale.hpp"
+
 namespace wsc::checkpoint {
 
 /// The newest file format that this build writes and reads.
@@ -21,6 +23,7 @@ struct RunState {
   std::int64_t optimizer_step = 0;    ///< updates done: exponent of the bias corrections
   std::int64_t skipped_in_a_row = 0;  ///< steps without an update since the last one with
   std::int64_t skipped_total = 0;
+  optimizer::LossScaleState loss_scale;  ///< absent from the file where it is the default
   std::int64_t memoryx = 0, csx = 0;     ///< M and N of the layout that wrote it; any other layout can read it
   std::vector<std::string> state_names;  ///< arrays per parameter besides the weight, such as exp_avg; names without spaces
   std::string wsc_version;               ///< the writer

@@ -89,9 +89,16 @@ struct RunSettings {
   double max_hours;                    ///< stop (exit 75) after a checkpoint once this wall time is reached; 0 = no limit
 };
 
+/// Value of loss_scaling_factor that stands for "dynamic".
+inline constexpr double dynamic_loss_scaling = 0;
+
 /// [precision]
 struct PrecisionSettings {
-  std::string compute;  ///< "fp32"
+  std::string compute;         ///< "fp32"
+  double loss_scaling_factor;  ///< or dynamic_loss_scaling; what follows is read only then
+  double initial_loss_scale, min_loss_scale, max_loss_scale;
+  std::int64_t steps_per_increase;  ///< steps without an overflow after which the scale doubles
+  double overflow_tolerance;        ///< share of overflows that does not yet halve it
 };
 
 /// [cluster]: M memoryx ranks, then N csx ranks.

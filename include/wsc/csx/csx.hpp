@@ -26,7 +26,7 @@ struct VisitBlocks {
 
 /// Numbers that a pass shares with all its ops.
 struct PassNumbers {
-  double gradient_scale = 1;  ///< 1 / (B·T)
+  double gradient_scale = 1;  ///< loss scale / (B·T)
   bool training = true;       ///< dropout acts
   std::uint64_t seed = 0;
   std::uint64_t step = 0;

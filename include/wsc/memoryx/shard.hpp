@@ -18,7 +18,7 @@ namespace wsc::memoryx {
 /// What all ranks agreed on about the gradients of a step: how each block is updated before it is next sent.
 struct UpdateDecision {
   bool skip = false;           ///< the gradients are thrown away: no weight and no state changes
-  double gradient_factor = 1;  ///< multiplies the summed gradients: B·T / valid tokens, times the clip factor
+  double gradient_factor = 1;  ///< multiplies the summed gradients: B·T / valid tokens / loss scale, times the clip factor
   double clip_value = 0;       ///< then every element is cut to ± this; 0 = off
   double learning_rate = 0;
   std::int64_t optimizer_step = 1;  ///< updates so far, this one included: exponent of the bias corrections

@@ -9,6 +9,7 @@
 #include "wsc/base/clock.hpp"
 #include "wsc/checkpoint/run_lock.hpp"
 #include "wsc/checkpoint/run_state.hpp"
+#include "wsc/optimizer/loss_scale.hpp"
 #include "wsc/train/member.hpp"
 #include "wsc/train/metrics.hpp"
 
@@ -43,6 +44,7 @@ class Leader {
   const RunData& data_;
   checkpoint::RunLock& lock_;
   checkpoint::RunState state_;
+  optimizer::LossScale loss_scale_;
   CsvFile metrics_, eval_csv_;
 
   std::optional<memoryx::UpdateDecision> undelivered_;  // about the last step, travels with the next opening

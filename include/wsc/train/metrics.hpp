@@ -18,12 +18,14 @@ struct StepMetrics {
   double loss = 0;        ///< mean over the valid tokens of the global batch
   double grad_norm = 0;   ///< of the global gradient, before clipping: the number that the clip used
   double learning_rate = 0;
+  double loss_scale = 1;
   double tokens_per_s = 0;    ///< B·T / wall seconds since the row before, waits and pauses included
   double exposed_wait_s = 0;  ///< largest over the csx: compute blocked on the stream
   double step_s = 0;          ///< seconds of this step
   double overlap = 0;         ///< 1 − exposed wait / seconds that bytes were moving; 1 where nothing moved
   std::int64_t batch = 0, valid_tokens = 0;
   bool skipped = false;
+  bool overflow = false;                                    ///< the gradient is not finite
   std::int64_t weight_bytes = 0;                            ///< that reached the csx in this step, summed over them
   std::int64_t gradient_bytes = 0;                          ///< that the csx sent in this step, summed over them
   std::int64_t csx_peak_bytes = 0, memoryx_peak_bytes = 0;  ///< largest resident size so far, over the ranks of the role

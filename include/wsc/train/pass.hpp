@@ -25,6 +25,7 @@ struct PassOrder {
   memoryx::UpdateDecision decision;
   std::int64_t step = 0;        ///< global step, from 0
   std::int64_t batch = 0;       ///< B of this pass
+  double loss_scale = 1;        ///< step: a factor of all its gradients
   bool eval_last = false;       ///< evaluate: no more of them follow
   std::int64_t eval_batch = 0;  ///< evaluate: which one, from 0; 0 starts reading anew
 };
