@@ -77,7 +77,7 @@ ExitCode run_cluster(const Settings& settings, const Body& body) {
   const fabric::Launch launch = fabric::launch_from_environment();
   const ClusterPlan plan = plan_cluster(settings, launch);
   const fabric::ChannelSettings channel_settings{settings.cluster.chunk_bytes, static_cast<int>(settings.cluster.messages_in_flight),
-                                                 static_cast<int>(settings.cluster.csx_per_window)};
+                                                 static_cast<int>(settings.cluster.csx_per_window), settings.cluster.ordered()};
   if (plan.fabric == "null") {
     report_binding(plan.setup.threads);
     const KokkosScope kokkos(plan.setup.threads);

@@ -23,6 +23,9 @@ void declare(Registry& registry, ClusterSettings& s) {
   o.add("chunk_bytes", s.chunk_bytes, std::int64_t{4} << 20, between(64, 1 << 30), "Largest message of the stream").bytes();
   o.add("messages_in_flight", s.messages_in_flight, 4, between(1, 1024), "Messages under way at once, per shard and direction")
       .in("messages");
+  o.add("reduction", s.reduction, "library", one_of({"library", "ordered"}),
+        "Order of gradient sums: library (fixed for a layout) or ordered: along one tree over csx.leaves, bitwise the same on every layout "
+        "whose parts are whole subtrees");
 }
 
 namespace {

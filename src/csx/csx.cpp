@@ -3,11 +3,14 @@
 #include "wsc/csx/csx.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "tile.hpp"
 
 #include "wsc/base/error.hpp"
+#include "wsc/kernels/elementwise.hpp"
 #include "wsc/kernels/ops.hpp"
+#include "wsc/plan/arena.hpp"
 
 namespace wsc::csx {
 
@@ -65,18 +68,55 @@ void Csx::load(const data::Batch& batch, std::int64_t wave) {
   rows_.load(batch, first, there, sizes);
 }
 
-template <class Body>
-void Csx::for_each_tile(StageId stage, const Body& body) {
-  const std::int64_t tile_rows = plan_->stages[stage.index].tile_rows;
-  for (const RowRange& leaf : rows_.leaves())
-    for (std::int64_t r = leaf.first; r < leaf.last; r += tile_rows) body(RowRange{r, std::min(leaf.last, r + tile_rows)});
-}
-
+// Leaf sums are a stack: every leaf is added up from zeros on top of it, and as in a binary counter two sums of equally many leaves become
+// one. What is left at the end is added from the top down: the tree of fabric/reduction_tree.hpp.
 void Csx::visit(int index, const VisitBlocks& blocks) {
   const plan::PlannedVisit& visit = plan_->visits[index];
+  const std::vector<RowRange>& leaves = rows_.leaves();
+  const bool sums = plan_->leaf_sums > 0 && !visit.stream.gradients.empty();
+  for (std::size_t k = 0; k < leaves.size(); ++k) {
+    if (!sums) {
+      visit_leaf(visit, leaves[k], blocks);
+      continue;
+    }
+    int top = std::popcount(k);
+    const VisitBlocks mine = with_leaf_sum(visit, blocks, top);
+    if (top > 0) kernels::fill(Exec(), leaf_sum(top), 0.0f);
+    visit_leaf(visit, leaves[k], mine);
+    for (int merges = k + 1 == leaves.size() ? top : std::countr_one(k); merges > 0; --merges, --top) merge(visit, blocks, top);
+  }
+  if (visit.stage == graph_.turn()) add_losses();
+}
+
+Vector<float> Csx::leaf_sum(int i) {
+  return Vector<float>(arena_.data() + plan_->leaf_sum_place + (i - 1) * plan_->leaf_sum_elements,
+                       static_cast<std::size_t>(plan_->leaf_sum_elements));
+}
+
+VisitBlocks Csx::with_leaf_sum(const plan::PlannedVisit& visit, const VisitBlocks& blocks, int i) {
+  VisitBlocks result = blocks;
+  if (i == 0) return result;
+  float* place = leaf_sum(i).data();
+  for (std::size_t b = 0; b < result.gradients.size(); ++b) {
+    result.gradients[b] = place;
+    place += plan::aligned(graph_[visit.stream.gradients[b]].elements);
+  }
+  return result;
+}
+
+void Csx::merge(const plan::PlannedVisit& visit, const VisitBlocks& blocks, int i) {
+  const VisitBlocks from = with_leaf_sum(visit, blocks, i), to = with_leaf_sum(visit, blocks, i - 1);
+  for (std::size_t b = 0; b < from.gradients.size(); ++b) {
+    const auto elements = static_cast<std::size_t>(graph_[visit.stream.gradients[b]].elements);
+    kernels::add<float>(Exec(), Vector<float>(to.gradients[b], elements), Vector<const float>(from.gradients[b], elements));
+  }
+}
+
+void Csx::visit_leaf(const plan::PlannedVisit& visit, RowRange leaf, const VisitBlocks& blocks) {
   const Stage& stage = graph_[visit.stage];
   const plan::StagePlan& how = plan_->stages[visit.stage.index];
-  for_each_tile(visit.stage, [&](RowRange range) {
+  for (std::int64_t first = leaf.first; first < leaf.last; first += how.tile_rows) {
+    const RowRange range{first, std::min(leaf.last, first + how.tile_rows)};
     Tile tile(graph_, *plan_, visit, arena_.data(), rows_, range, blocks, numbers_);
     if (visit.direction == plan::Direction::backward) {
       tile.enter_backward();
@@ -90,8 +130,7 @@ void Csx::visit(int index, const VisitBlocks& blocks) {
       }
     }
     last_tile_rows_ = range.count();
-  });
-  if (visit.stage == graph_.turn()) add_losses();
+  }
 }
 
 void Csx::forward_tile(Tile& tile, const Stage& stage, const std::vector<bool>* only) const {
@@ -116,7 +155,7 @@ void Csx::add_losses() {
   const auto losses = rows_.losses({0, rows_.count()});
   const auto mask = rows_.loss_mask();
   for (std::int64_t r = 0; r < rows_.count(); ++r) {
-    sum_.loss += losses(r);  // masked rows hold 0
+    sum_.loss.add(losses(r));  // masked rows hold 0
     sum_.valid_tokens += mask(r) != 0;
   }
 }

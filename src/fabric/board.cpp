@@ -127,6 +127,32 @@ bool Board::serve(Rank rank, Meeting& meeting) {
   return true;
 }
 
+std::shared_ptr<Board::Letter> Board::post(const Address& address, const std::byte* from, std::byte* to, std::int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  throw_if_stopped();
+  std::shared_ptr<Letter>& place = letters_[address];
+  const bool second = place != nullptr;
+  if (!second) place = std::make_shared<Letter>(Letter{.bytes = bytes});
+  if (place->bytes != bytes)
+    throw SystemError("bug: two ranks exchange messages of " + std::to_string(bytes) + " and " + std::to_string(place->bytes) +
+                      " bytes: their plans differ");
+  if (from != nullptr) place->from = from;
+  if (to != nullptr) place->to = to;
+  const std::shared_ptr<Letter> letter = place;
+  if (second) letters_.erase(address);
+  return letter;
+}
+
+bool Board::deliver(Letter& letter) {
+  const std::lock_guard lock(mutex_);
+  throw_if_stopped();
+  if (!letter.delivered && letter.from != nullptr && letter.to != nullptr) {
+    std::memcpy(letter.to, letter.from, static_cast<std::size_t>(letter.bytes));
+    letter.delivered = true;
+  }
+  return letter.delivered;
+}
+
 void Board::stop(Rank rank) {
   const std::lock_guard lock(mutex_);
   if (!stopped_by_.valid()) stopped_by_ = rank;

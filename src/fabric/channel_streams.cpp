@@ -1,34 +1,15 @@
 // SPDX-FileCopyrightText: wsc authors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cstring>
 #include <deque>
-#include <string>
+
+#include "gradient_memory.hpp"
 
 #include "wsc/base/error.hpp"
-#include "wsc/base/view.hpp"
 #include "wsc/fabric/streams.hpp"
 
 namespace wsc::fabric {
 namespace {
-
-/// Zero in parallel: on a machine of many cores one thread would need as long for it as the stage for its GEMMs.
-void zero(const Exec& exec, float* data, std::int64_t count) {
-  constexpr std::int64_t piece = 16384;  // 64 KiB
-  Kokkos::parallel_for("wsc::fabric::zero_gradients",
-                       Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>(exec, 0, (count + piece - 1) / piece),
-                       [=](std::int64_t p) {
-                         const std::int64_t n = std::min(piece, count - p * piece);
-                         std::memset(data + p * piece, 0, static_cast<std::size_t>(n) * sizeof(float));
-                       });
-  exec.fence("wsc::fabric::zero_gradients");
-}
-
-void grow(Buffer<float>& buffer, std::int64_t elements, const std::string& label) {
-  if (static_cast<std::int64_t>(buffer.extent(0)) >= elements) return;
-  buffer = Buffer<float>();  // the old one goes before the new one comes
-  buffer = Buffer<float>(Kokkos::view_alloc(label, Kokkos::WithoutInitializing), static_cast<std::size_t>(elements));
-}
 
 class ChannelStreams final : public CsxStreams {
  public:

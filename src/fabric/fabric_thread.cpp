@@ -34,6 +34,15 @@ bool overlap(const std::byte* a, std::int64_t a_bytes, const std::byte* b, std::
   return std::less<>()(a, b + b_bytes) && std::less<>()(b, a + a_bytes);
 }
 
+/// Do two messages touch the same memory?
+bool overlap(const Message& a, const Message& b) {
+  const auto meets = [&](const std::byte* place) {
+    return overlap(place, a.bytes, b.data, b.bytes) ||
+           std::any_of(b.carries.begin(), b.carries.end(), [&](const std::byte* c) { return overlap(place, a.bytes, c, b.bytes); });
+  };
+  return meets(a.data) || std::any_of(a.carries.begin(), a.carries.end(), meets);
+}
+
 }  // namespace
 
 FabricThread::FabricThread(std::unique_ptr<Transport> transport, const Layout& layout, const ChannelSettings& settings)
@@ -186,9 +195,10 @@ bool FabricThread::post_next(Lane& lane) {
     Transfer& transfer = lane.queue.front();
     const Message chunk = next_chunk(transfer.rest);
     if (!may_post(lane, chunk)) break;
-    lane.posted.push_back({transport_->post(chunk), chunk.data, chunk.bytes, transfer.ticket});
+    lane.posted.push_back({transport_->post(chunk), chunk, transfer.ticket});
     count(chunk);
     transfer.rest.data += chunk.bytes;
+    for (std::byte*& c : transfer.rest.carries) c += chunk.bytes;
     transfer.rest.bytes -= chunk.bytes;
     if (transfer.rest.bytes == 0) lane.queue.pop_front();
     moved = true;
@@ -210,8 +220,7 @@ bool FabricThread::test_posted(Lane& lane) {
 bool FabricThread::may_post(const Lane& lane, const Message& chunk) const {
   if (lane.posted.size() >= messages_in_flight_ || !transport_->may_post(chunk)) return false;
   const bool writes = chunk.collective == Collective::reduce ? is_root(chunk) : !is_root(chunk);
-  return !writes || std::none_of(lane.posted.begin(), lane.posted.end(),
-                                 [&](const Posted& p) { return overlap(p.data, p.bytes, chunk.data, chunk.bytes); });
+  return !writes || std::none_of(lane.posted.begin(), lane.posted.end(), [&](const Posted& p) { return overlap(p.message, chunk); });
 }
 
 Message FabricThread::next_chunk(const Message& rest) const {

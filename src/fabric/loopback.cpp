@@ -9,6 +9,7 @@
 
 #include "wsc/base/log.hpp"
 #include "wsc/fabric/board.hpp"
+#include "wsc/fabric/ordered_reduction.hpp"
 #include "wsc/fabric/threaded_channel.hpp"
 
 namespace wsc::fabric {
@@ -41,9 +42,44 @@ class WindowPending final : public Pending {
   Happened happened_;
 };
 
+/// One end of a letter.
+class LetterPending final : public Pending {
+ public:
+  LetterPending(Board& board, std::shared_ptr<Board::Letter> letter) : board_(board), letter_(std::move(letter)) {}
+  bool done() override { return board_.deliver(*letter_); }
+
+ private:
+  Board& board_;
+  std::shared_ptr<Board::Letter> letter_;
+};
+
+/// The links of one rank in one shard's reductions.
+class LoopbackLinks final : public Links {
+ public:
+  LoopbackLinks(Board& board, int shard, int self) : board_(board), shard_(shard), self_(self) {}
+
+  std::unique_ptr<Pending> send(int to, const float* data, std::int64_t count, std::int64_t number) override {
+    return pending(board_.post({shard_, number, self_, to}, reinterpret_cast<const std::byte*>(data), nullptr, bytes(count)));
+  }
+  std::unique_ptr<Pending> receive(int from, float* data, std::int64_t count, std::int64_t number) override {
+    return pending(board_.post({shard_, number, from, self_}, nullptr, reinterpret_cast<std::byte*>(data), bytes(count)));
+  }
+
+ private:
+  static std::int64_t bytes(std::int64_t count) { return count * static_cast<std::int64_t>(sizeof(float)); }
+  std::unique_ptr<Pending> pending(std::shared_ptr<Board::Letter> letter) {
+    return std::make_unique<LetterPending>(board_, std::move(letter));
+  }
+
+  Board& board_;
+  int shard_, self_;  // self: csx, −1 = the shard
+};
+
 class LoopbackTransport final : public Transport {
  public:
-  LoopbackTransport(Board& board, const Layout& layout, Rank rank) : board_(board), rank_(rank) {
+  LoopbackTransport(Board& board, const Layout& layout, bool ordered, Rank rank)
+      : board_(board), layout_(layout), ordered_(ordered), rank_(rank) {
+    for (int m = 0; m < layout.memoryx; ++m) links_.emplace_back(board, m, layout.csx_of(rank).index);
     if (layout.is_memoryx(rank)) return;
     const CsxId csx = layout.csx_of(rank);
     window_ = &board.window(csx);
@@ -76,7 +112,10 @@ class LoopbackTransport final : public Transport {
   std::unique_ptr<Pending> join(const Message& message) {
     const bool control = !message.shard.valid();
     const int lane = control ? -1 : 2 * message.shard.index + (message.collective == Collective::reduce ? 1 : 0);
-    return std::make_unique<LoopbackPending>(board_, rank_, board_.join(rank_, message, next_[lane]++));
+    const std::int64_t number = next_[lane]++;
+    if (ordered_ && message.collective == Collective::reduce)
+      return ordered_reduction(links_[static_cast<std::size_t>(message.shard.index)], layout_, rank_, message, number, scratch_);
+    return std::make_unique<LoopbackPending>(board_, rank_, board_.join(rank_, message, number));
   }
   template <class Happened>
   std::unique_ptr<Pending> window_pending(Happened happened) {
@@ -84,10 +123,14 @@ class LoopbackTransport final : public Transport {
   }
 
   Board& board_;
+  const Layout layout_;
+  const bool ordered_;
   Rank rank_;
   Board::Window* window_ = nullptr;   // of a csx
   std::optional<WindowSigns> signs_;  // of a csx
+  std::vector<LoopbackLinks> links_;  // per shard
   std::map<int, std::int64_t> next_;  // per lane: position of the next message
+  ScratchPool scratch_;
 };
 
 /// Keeps the exception to rethrow: the first cause, else the first consequence.
@@ -111,7 +154,7 @@ class FirstError {
 void run_rank(Board& board, const Layout& layout, const ChannelSettings& settings, Rank rank, const std::function<void(Channel&)>& body,
               FirstError& first) {
   log::set_rank(rank.index, layout.ranks());
-  ThreadedChannel channel(std::make_unique<LoopbackTransport>(board, layout, rank), layout, settings);
+  ThreadedChannel channel(std::make_unique<LoopbackTransport>(board, layout, settings.ordered, rank), layout, settings);
   try {
     body(channel);
     return;

@@ -8,6 +8,7 @@
 
 #include "mpi_window.hpp"
 
+#include "wsc/fabric/ordered_reduction.hpp"
 #include "wsc/fabric/threaded_channel.hpp"
 
 namespace wsc::fabric {
@@ -26,9 +27,6 @@ class MpiPending final : public Pending {
 
   MPI_Request request = MPI_REQUEST_NULL;
 };
-
-/// Receive buffers that go round: as many as there were reductions in flight at once.
-using ScratchPool = std::vector<std::vector<float>>;
 
 /// The memoryx end of a reduction over few csx: all contributions on their way at once, added in the order of the csx.
 class FlatReduction final : public Pending {
@@ -69,9 +67,33 @@ class FlatReduction final : public Pending {
   int added_ = 0;  // contributions
 };
 
+/// The links of one shard's reductions: rank 0 of their communicator is the shard.
+class MpiLinks final : public Links {
+ public:
+  explicit MpiLinks(MPI_Comm comm) : comm_(comm) {}
+
+  std::unique_ptr<Pending> send(int to, const float* data, std::int64_t count, std::int64_t number) override {
+    auto pending = std::make_unique<MpiPending>();
+    check(MPI_Isend(data, static_cast<int>(count), MPI_FLOAT, to + 1, tag(number), comm_, &pending->request), "MPI_Isend");
+    return pending;
+  }
+  std::unique_ptr<Pending> receive(int from, float* data, std::int64_t count, std::int64_t number) override {
+    auto pending = std::make_unique<MpiPending>();
+    check(MPI_Irecv(data, static_cast<int>(count), MPI_FLOAT, from + 1, tag(number), comm_, &pending->request), "MPI_Irecv");
+    return pending;
+  }
+
+ private:
+  // Every MPI library has 32768 tags; far fewer reductions are under way at once.
+  static int tag(std::int64_t number) { return static_cast<int>(number % 32768); }
+
+  MPI_Comm comm_;
+};
+
 class MpiTransport final : public Transport {
  public:
-  MpiTransport(const Layout& layout, const ChannelSettings& settings) : layout_(layout), csx_per_window_(settings.csx_per_window) {}
+  MpiTransport(const Layout& layout, const ChannelSettings& settings)
+      : layout_(layout), csx_per_window_(settings.csx_per_window), ordered_(settings.ordered) {}
 
   void open() override {
     int provided = MPI_THREAD_SINGLE;
@@ -91,6 +113,7 @@ class MpiTransport final : public Transport {
   Rank rank() const override { return rank_; }
 
   std::unique_ptr<Pending> post(const Message& m) override {
+    if (m.collective == Collective::reduce && ordered_) return reduce_in_order(m);
     if (m.collective == Collective::reduce && layout_.csx <= flat_limit) return reduce_flat(m);
     if (m.collective == Collective::make_window) return window_.allocate(m.bytes);
     if (m.collective == Collective::broadcast && !receives()) return window_.signs().follow(m.shard);
@@ -168,6 +191,11 @@ class MpiTransport final : public Transport {
     return pending;
   }
 
+  std::unique_ptr<Pending> reduce_in_order(const Message& m) {
+    const auto shard = static_cast<std::size_t>(m.shard.index);
+    return ordered_reduction(links_[shard], layout_, rank_, m, reduced_[shard]++, scratch_);
+  }
+
   // The shard contributes its own sum in place, so what arrives is added to it. The order of the additions depends on the number of csx
   // and the length of the message only.
   void reduce_by_tree(const Message& m, MPI_Request* request) {
@@ -206,6 +234,8 @@ class MpiTransport final : public Transport {
       const bool mine = layout_.shard(rank_) == ShardId(m);
       down_.push_back(split(memoryx ? mine : window_.signs().leads()));
       up_.push_back(split(!memoryx || mine));
+      links_.emplace_back(up_.back().handle());
+      reduced_.push_back(0);
     }
   }
 
@@ -217,10 +247,13 @@ class MpiTransport final : public Transport {
 
   Layout layout_;
   int csx_per_window_;
+  bool ordered_;
   Rank rank_;
   MpiWindow window_;  // of a csx
   Communicator control_;
   std::vector<Communicator> down_, up_;  // per shard: broadcasts, reductions
+  std::vector<MpiLinks> links_;          // per shard
+  std::vector<std::int64_t> reduced_;    // per shard: reductions posted so far
   ScratchPool scratch_;
 };
 

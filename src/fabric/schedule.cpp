@@ -56,6 +56,7 @@ std::string flaw(const StreamSchedule& schedule, int shards) {
     std::string f = place(schedule, v.receives, v.window_offsets, schedule.window_elements, i, window);
     if (f.empty()) f = place(schedule, v.gradients, v.gradient_offsets, schedule.gradient_elements, i, gradients);
     if (f.empty() && v.gradient_is_last.size() != v.gradients.size()) f = "does not say which gradients are the last ones";
+    if (f.empty() && !v.landings.empty() && v.landings.size() != v.gradients.size()) f = "does not say where all gradients are added";
     if (!f.empty()) return "visit " + std::to_string(i) + " " + f;
   }
   return "";

@@ -64,9 +64,15 @@ class ShardPass {
       for (std::size_t k = 0; k < v.gradients.size(); ++k) {
         const BlockId b = v.gradients[k];
         if (begin(b) == end(b)) continue;
-        arriving_.push_back({b, v.gradient_is_last[k], channel_.reduce(shard_, handler_.gradient(b), end(b) - begin(b))});
+        arriving_.push_back({b, v.gradient_is_last[k], reduce(b, v.landings.empty() ? Landing{} : v.landings[k])});
       }
     }
+  }
+
+  Ticket reduce(BlockId b, const Landing& landing) {
+    std::vector<float*> carries;
+    for (const int copy : landing.carries) carries.push_back(handler_.gradient(b, copy));
+    return channel_.reduce(shard_, handler_.gradient(b, landing.copy), end(b) - begin(b), carries);
   }
 
   void take_gradients(bool all) {

@@ -10,25 +10,37 @@
 namespace wsc::fabric {
 
 ThreadedChannel::ThreadedChannel(std::unique_ptr<Transport> transport, const Layout& layout, const ChannelSettings& settings)
-    : layout_(layout), fabric_(std::move(transport), layout, settings) {}
+    : layout_(layout), ordered_(settings.ordered), fabric_(std::move(transport), layout, settings) {}
 
 float* ThreadedChannel::window(std::int64_t elements) {
   WSC_EXPECT(!layout_.is_memoryx(rank()) && elements >= 0);
   return elements > 0 ? reinterpret_cast<float*>(fabric_.window(elements * static_cast<std::int64_t>(sizeof(float)))) : nullptr;
 }
 
-Ticket ThreadedChannel::broadcast(ShardId m, float* data, std::int64_t count) { return push(Collective::broadcast, m, data, count); }
-
-Ticket ThreadedChannel::reduce(ShardId m, float* data, std::int64_t count) { return push(Collective::reduce, m, data, count); }
-
-Ticket ThreadedChannel::push(Collective collective, ShardId m, float* data, std::int64_t count) {
+void ThreadedChannel::expect_part(ShardId m, std::int64_t count) const {
   WSC_EXPECT(m.index >= 0 && m.index < layout_.memoryx && count >= 0);
   WSC_EXPECT(!layout_.is_memoryx(rank()) || layout_.shard(rank()) == m);  // a memoryx rank takes part in its own shard's transfers only
-  if (count == 0) return Ticket();                                        // all ranks know the count, so nobody posts
-  return fabric_.push({.collective = collective,
+}
+
+Ticket ThreadedChannel::broadcast(ShardId m, float* data, std::int64_t count) {
+  expect_part(m, count);
+  if (count == 0) return Ticket();  // all ranks know the count, so nobody posts
+  return fabric_.push({.collective = Collective::broadcast,
                        .shard = m,
                        .data = reinterpret_cast<std::byte*>(data),
                        .bytes = count * static_cast<std::int64_t>(sizeof(float))});
+}
+
+Ticket ThreadedChannel::reduce(ShardId m, float* data, std::int64_t count, const std::vector<float*>& carries) {
+  expect_part(m, count);
+  WSC_EXPECT(carries.empty() || (ordered_ && layout_.is_memoryx(rank())));
+  if (count == 0) return Ticket();
+  Message message{.collective = Collective::reduce,
+                  .shard = m,
+                  .data = reinterpret_cast<std::byte*>(data),
+                  .bytes = count * static_cast<std::int64_t>(sizeof(float))};
+  for (float* const c : carries) message.carries.push_back(reinterpret_cast<std::byte*>(c));
+  return fabric_.push(message);
 }
 
 void ThreadedChannel::control_broadcast(std::span<std::byte> message) {

@@ -35,8 +35,8 @@ BlockPart::BlockPart(const Graph& graph, BlockId block, std::int64_t begin, std:
       const std::int64_t offset = graph.offset(id);
       const Piece piece{id, std::max(begin, offset), std::min(end, offset + param.elements()), std::max(begin, offset) - offset};
       if (piece.begin >= piece.end) continue;
-      const std::int64_t elements = piece.end - piece.begin, columns = param.is_vector ? elements : param.columns;
-      WSC_EXPECT(param.is_vector || (piece.first % columns == 0 && elements % columns == 0));  // cut between rows
+      const std::int64_t elements = piece.end - piece.begin, columns = param.columns;
+      WSC_EXPECT(piece.first % columns == 0 && elements % columns == 0);  // cut between rows
       pieces_.push_back(piece);
       row_ranges_.push_back({rows, elements / columns, columns, piece.begin});
       rows += elements / columns;
@@ -45,6 +45,11 @@ BlockPart::BlockPart(const Graph& graph, BlockId block, std::int64_t begin, std:
       else
         runs_.push_back({piece.begin, piece.end, param.decays});
     }
+}
+
+float* BlockPart::gradient_copy(int i) {
+  while (gradient_copies() <= i) copies_.emplace_back(end_ - begin_);
+  return copies_[static_cast<std::size_t>(i - 1)].data();
 }
 
 void BlockPart::initialise(const Exec& exec, std::uint64_t seed) {
@@ -89,8 +94,8 @@ void BlockPart::update(const Exec& exec, const optimizer::UpdateRule& rule, cons
   updated_ = end;
 }
 
-double BlockPart::squared_norm(const Exec& exec, std::vector<double>& row_sums, ParamId& bad) const {
-  if (pieces_.empty()) return 0;
+ExactSum BlockPart::squared_norm(const Exec& exec, std::vector<double>& row_sums, ParamId& bad) const {
+  if (pieces_.empty()) return {};
   const std::int64_t rows = row_ranges_.back().first_row + row_ranges_.back().rows;
   if (static_cast<std::int64_t>(row_sums.size()) < rows) row_sums.resize(rows);
   double* const sums = row_sums.data();
@@ -103,12 +108,14 @@ double BlockPart::squared_norm(const Exec& exec, std::vector<double>& row_sums, 
   });
   exec.fence("wsc::memoryx::squared_norm");
 
-  double total = 0;
+  ExactSum total;
   for (std::size_t i = 0; i < row_ranges_.size(); ++i) {
-    const double before = total;
-    for (std::int64_t r = 0; r < row_ranges_[i].rows; ++r) total += sums[row_ranges_[i].first_row + r];
-    // The square of a float never overflows a double: the sum is not finite if and only if a gradient is not.
-    if (std::isfinite(before) && !std::isfinite(total)) bad = pieces_[i].param;
+    for (std::int64_t r = 0; r < row_ranges_[i].rows; ++r) {
+      const double sum = sums[row_ranges_[i].first_row + r];
+      total.add(sum);
+      // The square of a float never overflows a double: the sum is not finite if and only if a gradient is not.
+      if (!std::isfinite(sum) && !bad.valid()) bad = pieces_[i].param;
+    }
   }
   return total;
 }

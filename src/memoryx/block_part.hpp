@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "wsc/base/exact_sum.hpp"
 #include "wsc/graph/graph.hpp"
 #include "wsc/memoryx/shard.hpp"
 #include "wsc/optimizer/update_rule.hpp"
@@ -45,6 +46,9 @@ class BlockPart {
   const std::vector<Piece>& pieces() const { return pieces_; }  ///< in the order of their places
   float* weight(std::int64_t position) const { return weight_.data() + (position - begin_); }
   float* gradient(std::int64_t position) const { return gradient_.data() + (position - begin_); }
+  /// Copy i ≥ 1 of the gradient sum, zero at first.
+  float* gradient_copy(int i);
+  std::int64_t gradient_copies() const { return 1 + static_cast<std::int64_t>(copies_.size()); }
   float* state(std::size_t i, std::int64_t position) const { return states_[i].data() + (position - begin_); }
 
   void initialise(const Exec& exec, std::uint64_t seed);
@@ -54,9 +58,9 @@ class BlockPart {
   /// Carries out what is pending up to `end`.
   void update(const Exec& exec, const optimizer::UpdateRule& rule, const UpdateDecision& decision, std::int64_t end);
 
-  /// Σ g² in double: pieces of a matrix row by row, vectors as one row each, rows added in order. `row_sums` is scratch. Sets `bad` to
-  /// the first parameter with a gradient that is not finite, if there is one.
-  double squared_norm(const Exec& exec, std::vector<double>& row_sums, ParamId& bad) const;
+  /// Σ g², a double per row of a matrix and per element of a vector, added exactly. `row_sums` is scratch. Sets `bad` to the first
+  /// parameter with a gradient that is not finite, if there is one.
+  ExactSum squared_norm(const Exec& exec, std::vector<double>& row_sums, ParamId& bad) const;
 
  private:
   /// Rows of one length, one after the other.
@@ -77,6 +81,7 @@ class BlockPart {
   std::vector<RowRange> row_ranges_;  ///< one per piece
   std::vector<Run> runs_;
   ZeroArray weight_, gradient_;
+  std::vector<ZeroArray> copies_;  ///< of the gradient sum, beside the sum itself
   std::vector<ZeroArray> states_;
 };
 

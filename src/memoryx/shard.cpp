@@ -18,10 +18,10 @@ struct Shard::Impl {
   UpdateDecision decision;       // what is pending, where something is
   Exec exec;
 
-  std::vector<double> squared_norms;  // of the gradients that this pass completed, one per block
-  std::vector<ParamId> bad;           // their first parameters that were not finite, one per block
-  bool norm_taken = false;            // the next gradient opens a new pass
-  std::vector<double> row_sums;       // scratch
+  std::vector<ExactSum> squared_norms;  // of the gradients that this pass completed, one per block
+  std::vector<ParamId> bad;             // their first parameters that were not finite, one per block
+  bool norm_taken = false;              // the next gradient opens a new pass
+  std::vector<double> row_sums;         // scratch
 
   BlockPart& part(BlockId block) { return parts.at(block.index); }
   void update(BlockPart& part, std::int64_t end) { part.update(exec, rule, decision, end); }
@@ -36,7 +36,7 @@ Shard::Shard(const Graph& graph, const std::vector<fabric::BlockSplit>& blocks, 
                        .parts = {},
                        .decision = {},
                        .exec = Exec(),
-                       .squared_norms = std::vector<double>(blocks.size()),
+                       .squared_norms = std::vector<ExactSum>(blocks.size()),
                        .bad = std::vector<ParamId>(blocks.size()),
                        .row_sums = {}});
   for (std::size_t b = 0; b < blocks.size(); ++b) {
@@ -59,10 +59,10 @@ float* Shard::on_send(BlockId block, std::int64_t begin, std::int64_t end) {
   return part.weight(begin);
 }
 
-float* Shard::gradient(BlockId block) {
+float* Shard::gradient(BlockId block, int copy) {
   BlockPart& part = impl_->part(block);
   impl_->update(part, part.end());  // sums of the next step must not be added to those that wait for their update
-  return part.gradient(part.begin());
+  return copy == 0 ? part.gradient(part.begin()) : part.gradient_copy(copy);
 }
 
 void Shard::on_gradient(BlockId block, bool last) {
@@ -75,11 +75,11 @@ void Shard::on_gradient(BlockId block, bool last) {
   impl_->squared_norms.at(block.index) = impl_->part(block).squared_norm(impl_->exec, impl_->row_sums, bad);
 }
 
-double Shard::take_squared_norm() {
-  double total = 0;
-  for (double& norm : impl_->squared_norms) {
-    total += norm;
-    norm = 0;
+ExactSum Shard::take_squared_norm() {
+  ExactSum total;
+  for (ExactSum& norm : impl_->squared_norms) {
+    total.add(norm);
+    norm = {};
   }
   impl_->norm_taken = true;
   return total;
@@ -120,10 +120,13 @@ std::vector<Shard::Piece> Shard::pieces() {
 }
 
 Shard::Bytes Shard::bytes() const {
-  std::int64_t elements = 0;
-  for (const BlockPart& part : impl_->parts) elements += part.end() - part.begin();
-  const std::int64_t array = elements * static_cast<std::int64_t>(sizeof(float));
-  return {array, array, array * static_cast<std::int64_t>(impl_->state_names.size())};
+  constexpr std::int64_t size = sizeof(float);
+  std::int64_t elements = 0, gradients = 0;
+  for (const BlockPart& part : impl_->parts) {
+    elements += part.end() - part.begin();
+    gradients += (part.end() - part.begin()) * part.gradient_copies();
+  }
+  return {size * elements, size * gradients, size * elements * static_cast<std::int64_t>(impl_->state_names.size())};
 }
 
 }  // namespace wsc::memoryx

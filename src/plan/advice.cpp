@@ -12,7 +12,7 @@ std::string what_helps(const Graph& graph, const Request& request) {
   const auto fits = [&](const Request& r) { return make_plan(graph, r).fits; };
   Request automatic = request;
   automatic.waves = 0;
-  automatic.leaves = 0;
+  if (!request.ordered) automatic.leaves = 0;
   automatic.recompute = "auto";
   automatic.micro_batch = 0;
   automatic.prefetch = -1;
@@ -23,6 +23,7 @@ std::string what_helps(const Graph& graph, const Request& request) {
   for (int csx = 2 * request.layout.csx; csx <= request.batch; csx *= 2) {
     Request more = automatic;
     more.layout.csx = csx;
+    if (request.ordered && !whole_subtrees(request.leaves, 1, csx)) continue;
     if (fits(more)) return "With cluster.num_csx=" + std::to_string(csx) + " it fits.";
   }
   return "Its largest stage needs csx.memory=" + bytes_text(chosen.bytes.total()) + " at least: give more, or use a smaller model.";

@@ -11,4 +11,11 @@ SampleRange csx_leaves(std::int64_t leaves, std::int64_t waves, int csx, std::in
   return {first + i * count / csx, first + (i + 1) * count / csx};
 }
 
+bool whole_subtrees(std::int64_t leaves, std::int64_t waves, int csx) {
+  const auto power_of_two = [](std::int64_t n) { return n > 0 && (n & (n - 1)) == 0; };
+  if (leaves % (waves * csx) != 0) return false;
+  const bool one_part = waves * csx == 1, waves_fit = waves == 1 || power_of_two(leaves / waves);
+  return one_part || (waves_fit && power_of_two(leaves / (waves * csx)));
+}
+
 }  // namespace wsc::plan

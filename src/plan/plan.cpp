@@ -89,6 +89,11 @@ void count_bytes(const Request& r, Plan& plan) {
     // Library collectives allocate up to one and a half times a reduction's message (measured); broadcasts work in place.
     plan.bytes.fabric_buffers = r.layout.memoryx * r.messages_in_flight * r.chunk_bytes * 3 / 2;
   }
+  // On the null fabric a sum that is not the first one to land has a buffer of its own.
+  if (!r.streamed && r.ordered) plan.bytes.gradient_buffers = 4 * plan.gradient_elements;
+  plan.bytes.gradient_buffers += 4 * plan.leaf_sums * plan.leaf_sum_elements;
+  // An order-keeping csx holds two messages of others for each of its own.
+  if (r.streamed && r.ordered && r.layout.csx > 2) plan.bytes.fabric_buffers = r.layout.memoryx * r.messages_in_flight * r.chunk_bytes * 2;
   // ids, labels, positions, tokens, spans (4 bytes each), loss mask, sample number and loss of every row; 17 bytes a row of the batches
   // read ahead, of the one in the reader's hand and of the running one.
   plan.bytes.batches = plan.wave_rows * (5 * 4 + 1 + 8 + 8) + (r.prefetch_batches + 2) * 17 * plan.wave_rows * plan.waves;
@@ -120,6 +125,8 @@ class Search {
       : graph_(graph), request_(request), blocks_(split_blocks(graph, request.layout.memoryx)) {
     if (request.micro_batch > 0) {
       tiles_ = {0};
+    } else if (request.ordered) {
+      tiles_ = {largest_tile};  // the same products on every layout, whatever its memory
     } else {
       for (std::int64_t t = largest_tile; t >= smallest_tile; t /= 2) tiles_.push_back(t);
     }
@@ -147,6 +154,17 @@ class Search {
 
   Plan most_frugal(std::int64_t waves) const {
     return build(graph_, request_, {waves, recomputes_.back(), tiles_.back(), prefetches_.back()}, blocks_);
+  }
+
+  /// The same for parts that must be whole subtrees: all numbers of waves that make them are tried.
+  std::int64_t smallest_ordered_waves() const {
+    std::int64_t last = 1;
+    for (std::int64_t waves = 1; waves * request_.layout.csx <= request_.leaves; ++waves) {
+      if (!whole_subtrees(request_.leaves, waves, request_.layout.csx)) continue;
+      last = waves;
+      if (request_.memory == 0 || most_frugal(waves).fits) break;
+    }
+    return last;
   }
 
   /// The smallest number of waves that fits, or the largest one that makes sense.
@@ -177,6 +195,32 @@ class Search {
   std::vector<bool> recomputes_;
 };
 
+/// Divisions of the leaves that keep the order, as "waves × csx", for people.
+std::string fitting_parts(std::int64_t leaves) {
+  std::string list;
+  for (std::int64_t waves = 1; waves <= leaves; ++waves)
+    for (int csx = 1; waves * csx <= leaves && list.size() < 120; ++csx)
+      if (whole_subtrees(leaves, waves, csx)) list += (list.empty() ? "" : ", ") + std::to_string(waves) + " × " + std::to_string(csx);
+  return list;
+}
+
+void check_subtrees(const Request& r) {
+  const std::int64_t n = r.layout.csx;
+  if (r.leaves == 0)
+    throw SettingsError(
+        "cluster.reduction=ordered needs csx.leaves, the parts of the batch at the ends of the gradient sum, the same number on all "
+        "layouts. A power of two that is a multiple of cluster.num_csx times csx.waves fits most of them.");
+  for (std::int64_t waves = r.waves > 0 ? r.waves : 1; waves * n <= r.leaves; ++waves) {
+    if (whole_subtrees(r.leaves, waves, r.layout.csx)) return;
+    if (r.waves > 0) break;
+  }
+  throw SettingsError("csx.leaves=" + std::to_string(r.leaves) + " cannot be divided into whole subtrees of equal size for " +
+                      (r.waves > 0 ? std::to_string(r.waves) + " waves on " : std::string()) + std::to_string(n) +
+                      " csx, as cluster.reduction=ordered needs. With these leaves fit (waves × csx): " + fitting_parts(r.leaves) +
+                      ". Or take csx.leaves=" + std::to_string(std::max<std::int64_t>(r.waves, 1) * n) + " times a power of two" +
+                      (r.waves > 1 ? ", where waves and csx are powers of two." : "."));
+}
+
 void check(const Request& r) {
   if (r.layout.csx < 1 || r.layout.memoryx < 1)
     throw SettingsError("a cluster needs at least one memoryx and one csx rank, not " + std::to_string(r.layout.memoryx) + " and " +
@@ -184,6 +228,7 @@ void check(const Request& r) {
   if (r.leaves > 0 && r.waves > 0 && r.leaves < r.waves * r.layout.csx)
     throw SettingsError("csx.leaves = " + std::to_string(r.leaves) + " is less than csx.waves × cluster.num_csx = " +
                         std::to_string(r.waves * r.layout.csx) + ": some csx would never have work. Use a multiple, or 0 for auto.");
+  if (r.ordered && r.purpose == Purpose::train) check_subtrees(r);
   WSC_EXPECT(r.batch > 0 && r.tokens > 0);
 }
 
@@ -192,6 +237,7 @@ void check(const Request& r) {
 Plan make_plan(const Graph& graph, const Request& request) {
   check(request);
   const Search search(graph, request);
+  if (request.waves == 0 && request.ordered && request.purpose == Purpose::train) return search.best(search.smallest_ordered_waves());
   return search.best(request.waves > 0 ? request.waves : request.memory > 0 ? search.smallest_waves() : 1);
 }
 
@@ -208,7 +254,8 @@ Request request_from(const Settings& s, Purpose purpose, std::int64_t batch, std
   r.prefetch = s.csx.prefetch;
   const bool train = purpose == Purpose::train;
   r.waves = train ? s.csx.waves : 0;
-  r.leaves = train ? s.csx.leaves : 0;
+  r.ordered = s.cluster.ordered();
+  r.leaves = train || r.ordered ? s.csx.leaves : 0;
   r.micro_batch = (train ? s.train_input : s.eval_input).micro_batch_size;
   r.recompute = s.csx.recompute;
   r.chunk_bytes = s.cluster.chunk_bytes;

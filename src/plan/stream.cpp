@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: wsc authors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <bit>
 
 #include "lifetimes.hpp"
 
@@ -52,6 +53,31 @@ std::vector<PlannedVisit> order_visits(const Graph& graph, const Plan& plan) {
   return visits;
 }
 
+namespace {
+
+/// The leaves of a csx in a wave are added up as by a binary counter: so many sums exist at once beside the first one.
+void place_leaf_sums(Plan& plan) {
+  const std::int64_t leaves = plan.leaves / (plan.waves * plan.request.layout.csx);
+  for (std::int64_t k = 0; k < leaves; ++k) plan.leaf_sums = std::max(plan.leaf_sums, std::popcount(static_cast<std::uint64_t>(k)));
+  for (const PlannedVisit& visit : plan.visits) {
+    std::int64_t elements = 0;
+    for (const BlockId b : visit.stream.gradients) elements += aligned(plan.blocks[b.index].elements);
+    plan.leaf_sum_elements = std::max(plan.leaf_sum_elements, elements);
+  }
+  plan.leaf_sum_place = plan.arena_elements;
+  plan.arena_elements += plan.leaf_sums * plan.leaf_sum_elements;
+}
+
+/// Where the contributions of a wave land: those of one block are its slots, in the order of the visits.
+void set_landings(fabric::StreamSchedule& s, std::int64_t wave, std::int64_t waves) {
+  std::vector<int> slots(s.blocks.size(), 0);
+  const std::size_t per_wave = s.visits.size() / waves;
+  for (std::size_t v = wave * per_wave; v < (wave + 1) * per_wave; ++v)
+    for (const BlockId b : s.visits[v].gradients) s.visits[v].landings.push_back(fabric::landing(wave, waves, slots[b.index]++));
+}
+
+}  // namespace
+
 void place_blocks(const Graph& graph, Plan& plan) {
   std::vector<CyclicItem> window, buffers;
   int senders = 0;
@@ -62,6 +88,7 @@ void place_blocks(const Graph& graph, Plan& plan) {
   }
   plan.window_elements = pack_cyclic(window, static_cast<int>(plan.visits.size()), plan.prefetch);
   plan.gradient_elements = senders > 0 ? pack_cyclic(buffers, senders, 1) : 0;
+  if (plan.request.ordered && senders > 0) place_leaf_sums(plan);
   std::size_t w = 0, g = 0;
   for (PlannedVisit& visit : plan.visits) {
     visit.stream.window_offsets.clear();
@@ -79,6 +106,7 @@ fabric::StreamSchedule Plan::schedule() const {
       s.visits.push_back(visit.stream);
       if (w + 1 < waves) s.visits.back().gradient_is_last.assign(visit.stream.gradients.size(), false);
     }
+  for (std::int64_t w = 0; request.ordered && w < waves; ++w) set_landings(s, w, waves);
   return s;
 }
 

@@ -52,13 +52,21 @@ WireBytes wire_bytes(const Plan& plan) {
 }
 
 ShardBytes shard_bytes(const Plan& plan, int state_arrays) {
-  std::int64_t largest = 0;
+  std::vector<int> slots(plan.blocks.size(), 0);
+  for (const PlannedVisit& visit : plan.visits)
+    for (const BlockId b : visit.stream.gradients) ++slots[b.index];
+  std::int64_t largest = 0, sums = 0;
   for (int m = 0; m < plan.request.layout.memoryx; ++m) {
-    std::int64_t elements = 0;
-    for (const fabric::BlockSplit& split : plan.blocks) elements += split.bounds[m + 1] - split.bounds[m];
+    std::int64_t elements = 0, gradients = 0;
+    for (std::size_t b = 0; b < plan.blocks.size(); ++b) {
+      const std::int64_t part = plan.blocks[b].bounds[m + 1] - plan.blocks[b].bounds[m];
+      elements += part;
+      gradients += part * (plan.request.ordered && slots[b] > 0 ? fabric::gradient_copies(plan.waves, slots[b]) : 1);
+    }
     largest = std::max(largest, elements);
+    sums = std::max(sums, gradients);
   }
-  return {4 * largest, 4 * largest, 4 * largest * state_arrays};
+  return {4 * largest, 4 * sums, 4 * largest * state_arrays};
 }
 
 Summary summarise(const Settings& settings, const Graph& graph, const Plan& plan, int state_arrays) {

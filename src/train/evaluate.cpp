@@ -20,7 +20,7 @@ Evaluation evaluate(Member& member, std::int64_t samples, std::int64_t batch, st
     order.eval_last = b + 1 == batches;
     const std::vector<RankReport> reports = order_pass(member, order);
     for (const RankReport& report : reports) {
-      result.loss_sum += report.loss;
+      result.loss_sum.add(report.loss);
       result.valid_tokens += report.valid_tokens;
     }
     order.decides = false;

@@ -120,21 +120,21 @@ void Leader::hear_signals(const std::vector<RankReport>& reports) {
 
 /// Loss, norm and what becomes of the gradients: one decision for all ranks. Returns why the step is skipped, if it is.
 std::optional<std::string> Leader::decide(const std::vector<RankReport>& reports, StepMetrics& m) {
-  double loss = 0, squared_norm = 0;
+  ExactSum loss, squared_norm;
   std::string guilty;
   for (std::size_t rank = 0; rank < reports.size(); ++rank) {
     const RankReport& r = reports[rank];
-    loss += r.loss;
+    loss.add(r.loss);
     m.valid_tokens += r.valid_tokens;
-    squared_norm += r.squared_norm;
+    squared_norm.add(r.squared_norm);
     if (guilty.empty() && r.message[0] != '\0') guilty = std::string(r.message) + " (seen by rank " + std::to_string(rank) + ")";
   }
   hear_signals(reports);
   const double tokens = static_cast<double>(m.batch) * static_cast<double>(setup_.tokens);
   const double factor = m.valid_tokens > 0 ? tokens / static_cast<double>(m.valid_tokens) : 0;
-  m.loss = m.valid_tokens > 0 ? loss / static_cast<double>(m.valid_tokens) : 0;
+  m.loss = m.valid_tokens > 0 ? loss.value() / static_cast<double>(m.valid_tokens) : 0;
   m.loss_scale = loss_scale_.factor();
-  m.grad_norm = std::sqrt(squared_norm) * factor / m.loss_scale;
+  m.grad_norm = std::sqrt(squared_norm.value()) * factor / m.loss_scale;
   m.learning_rate = optimizer::learning_rate(settings_.optimizer, state_.schedule_step);
 
   memoryx::UpdateDecision decision;

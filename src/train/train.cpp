@@ -11,6 +11,7 @@
 #include "wsc/checkpoint/directory.hpp"
 #include "wsc/config/deck.hpp"
 #include "wsc/fabric/world.hpp"
+#include "wsc/kernels/gemm.hpp"
 #include "wsc/models/gpt.hpp"
 #include "wsc/optimizer/update_rule.hpp"
 #include "wsc/train/leader.hpp"
@@ -29,16 +30,21 @@ void write_deck(const Settings& settings) {
   std::filesystem::rename(fresh, path);
 }
 
+/// Which runs have the same numbers, to the last bit.
+std::string guarantee(const Settings& settings) {
+  if (!settings.cluster.ordered()) return "Same layout, same numbers: bitwise.";
+  return "Same numbers on every layout whose parts are whole subtrees of " + std::to_string(settings.csx.leaves) + " leaves: bitwise.";
+}
+
 void announce(const Settings& settings, const Graph& graph, const Plans& plans, const Setup& setup, const Start& start) {
   log::info("Settings in use (* differs from the default):\n" + settings_table(settings));
   const plan::Plan& p = plans.train(settings.batch_size(start.state.step)).plan;
   log::info(printf_text("%s parameters; %d memoryx and %d csx ranks%s, %d thread%s per csx.", count_text(graph.parameters()).c_str(),
                         setup.layout.memoryx, setup.layout.csx, setup.streamed ? "" : " in one process", setup.threads,
                         setup.threads == 1 ? "" : "s"));
-  log::info(printf_text("Plan: %lld wave%s, %s of activations and scratch per csx, weight window %s. Same layout, same numbers: bitwise.",
-                        static_cast<long long>(p.waves), p.waves == 1 ? "" : "s",
-                        bytes_text(static_cast<double>(p.bytes.activations + p.bytes.scratch)).c_str(),
-                        bytes_text(static_cast<double>(p.bytes.weight_window)).c_str()));
+  log::info(printf_text("Plan: %lld wave%s, %s of activations and scratch per csx, weight window %s. %s", static_cast<long long>(p.waves),
+                        p.waves == 1 ? "" : "s", bytes_text(static_cast<double>(p.bytes.activations + p.bytes.scratch)).c_str(),
+                        bytes_text(static_cast<double>(p.bytes.weight_window)).c_str(), guarantee(settings).c_str()));
   if (!settings.train_input.shuffle) log::info("Shuffling is off (train_input.shuffle): samples come in the order of the files.");
 }
 
@@ -66,6 +72,7 @@ ExitCode lead(Leader& leader, Control& control) {
 
 ExitCode train(const Settings& settings, Setup setup, fabric::Channel* channel) {
   Control control(channel);
+  kernels::same_products_for_all_threads(settings.cluster.ordered());
   watch_signals();
   const Graph graph = models::build(settings.model);
   RunData data;
@@ -119,6 +126,7 @@ ExitCode train(const Settings& settings, Setup setup, fabric::Channel* channel) 
 
 Evaluation evaluate_checkpoint(const Settings& settings, Setup setup, fabric::Channel* channel, const std::filesystem::path& checkpoint) {
   Control control(channel);
+  kernels::same_products_for_all_threads(settings.cluster.ordered());
   const Graph graph = models::build(settings.model);
   RunData data;
   std::optional<Plans> plans;

@@ -25,13 +25,16 @@ TEST_P(LoopbackLayouts, StreamsExactNumbers) {
   const Layout layout = layouts[static_cast<std::size_t>(std::get<0>(GetParam()))];
   const int prefetch = std::get<1>(GetParam());
   const ChannelSettings channels[] = {{64, 1, 0}, {1000, 3, 1}, {1 << 20, 2, 2}};
-  for (unsigned seed = 0; seed < 6; ++seed) {
-    const script::Shape shape{.stages = 2 + static_cast<int>(seed),
-                              .waves = 1 + static_cast<int>(seed % 3),
+  for (unsigned seed = 0; seed < 9; ++seed) {
+    const bool ordered = seed >= 6;
+    const script::Shape shape{.stages = 2 + static_cast<int>(seed % 6),
+                              .waves = ordered ? 1 << (seed - 6) : 1 + static_cast<int>(seed % 3),
                               .prefetch = prefetch,
-                              .one_gradient_buffer = seed % 2 == 1};
+                              .one_gradient_buffer = seed % 2 == 1,
+                              .ordered = ordered};
     const StreamSchedule schedule = script::random_schedule(seed * 7919 + 1, layout.memoryx, shape);
-    const ChannelSettings& settings = channels[seed % 3];
+    ChannelSettings settings = channels[seed % 3];
+    settings.ordered = ordered;
     EXPECT_NO_THROW(
         run_loopback(layout, settings, [&](Channel& channel) { script::run_rank(channel, schedule, 3, seed, settings.csx_per_window); }))
         << layout.memoryx << " x " << layout.csx << ", prefetch " << prefetch << ", seed " << seed;

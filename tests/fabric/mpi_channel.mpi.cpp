@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-#include "tests/fabric/stream_script.hpp"
+#include "tests/fabric/tree_reference.hpp"
 #include <Kokkos_Core.hpp>
 #include <sys/resource.h>
 
@@ -122,6 +122,15 @@ void fail_in_mid_pass(Channel& channel) {
   for (;;) std::this_thread::sleep_for(std::chrono::seconds(1));
 }
 
+/// The order-keeping engine: the bits of the serial tree, and whole passes with waves.
+void stream_in_order(Channel& channel) {
+  for (const std::int64_t n : {1, 100, 16384, 16385, 300001}) script::reduce_in_order(channel, n);
+  for (unsigned seed = 0; seed < 4; ++seed) {
+    const script::Shape shape{.stages = 8 + static_cast<int>(seed), .waves = 1 << seed, .ordered = true};
+    script::run_rank(channel, script::random_schedule(seed + 40, channel.layout().memoryx, shape), 3, seed, 0);
+  }
+}
+
 /// Of the scenario "windows": as if four csx ran on two nodes.
 int csx_per_window_of(const std::string& scenario) { return scenario == "windows" ? 2 : 0; }
 
@@ -129,6 +138,7 @@ void play(Channel& channel, const std::string& scenario) {
   const bool last = channel.rank().index == channel.layout().ranks() - 1;
   if (scenario == "stream") return stream(channel, 0);
   if (scenario == "windows") return stream(channel, csx_per_window_of(scenario));
+  if (scenario == "ordered") return stream_in_order(channel);
   if (scenario == "fail") return fail_in_mid_pass(channel);
   if (last) std::this_thread::sleep_for(std::chrono::milliseconds(300));
   if (last && scenario == "abort") throw NumericalError("planted: not a number");
@@ -139,8 +149,9 @@ void play(Channel& channel, const std::string& scenario) {
 }
 
 int judge(const Layout& layout, const std::string& scenario) {
-  const auto channel =
-      make_mpi_channel(layout, {.chunk_bytes = 1 << 16, .messages_in_flight = 3, .csx_per_window = csx_per_window_of(scenario)});
+  const auto channel = make_mpi_channel(
+      layout,
+      {.chunk_bytes = 1 << 16, .messages_in_flight = 3, .csx_per_window = csx_per_window_of(scenario), .ordered = scenario == "ordered"});
   log::set_rank(channel->rank().index, layout.ranks());
   if (scenario == "throw") {
     play(*channel, scenario);

@@ -59,6 +59,19 @@ void mark_last(StreamSchedule& s) {
   }
 }
 
+/// The first contribution of a block in a wave is slot 0, the next one slot 1.
+void set_landings(StreamSchedule& s, int waves) {
+  std::map<BlockId, int> seen, per_wave;
+  for (const Visit& v : s.visits)
+    for (const BlockId b : v.gradients) ++per_wave[b];
+  for (auto& [block, count] : per_wave) count /= waves;
+  for (Visit& v : s.visits)
+    for (const BlockId b : v.gradients) {
+      const int n = seen[b]++;
+      v.landings.push_back(landing(n / per_wave[b], waves, n % per_wave[b]));
+    }
+}
+
 }  // namespace
 
 void require(bool condition, const std::string& what) {
@@ -79,6 +92,7 @@ StreamSchedule random_schedule(unsigned seed, int shards, const Shape& shape) {
   }
   mark_last(s);
   lay_out(s, shape.one_gradient_buffer);
+  if (shape.ordered) set_landings(s, shape.waves);
   require(flaw(s, shards).empty(), flaw(s, shards));
   return s;
 }
@@ -137,7 +151,12 @@ float* Shard::on_send(BlockId block, std::int64_t begin, std::int64_t end) {
   return mine.data() + first;
 }
 
-float* Shard::gradient(BlockId block) { return sums[block.index].data(); }
+float* Shard::gradient(BlockId block, int copy) {
+  if (copy == 0) return sums[block.index].data();
+  std::vector<float>& memory = copies[{block, copy}];
+  memory.resize(sums[block.index].size());  // zeros at first
+  return memory.data();
+}
 
 void Shard::on_gradient(BlockId block, bool last) {
   require(!last_seen_[block.index], "a contribution after the last one");
@@ -166,6 +185,9 @@ void Shard::end_pass() const {
     require(contributions_[b] == expected && last_seen_[b], "block " + std::to_string(b) + " lacks contributions");
     require(updated_[b] == static_cast<std::int64_t>(weights[b].size()), "block " + std::to_string(b) + " was not sent whole");
   }
+  for (const auto& [which, memory] : copies)
+    require(std::ranges::count(memory, 0.0F) == std::ssize(memory),
+            "a copy of block " + std::to_string(which.first.index) + " is not empty");
 }
 
 void csx_pass(CsxStreams& streams, const StreamSchedule& schedule, CsxId csx, int pass, Jitter& jitter) {

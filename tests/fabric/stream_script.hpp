@@ -26,6 +26,7 @@ inline float contribution(CsxId csx, int visit, BlockId block, std::int64_t elem
 struct Shape {
   int stages = 4, waves = 2, prefetch = 1;
   bool one_gradient_buffer = false;  ///< every gradient in the same place: each must have left before the next is filled
+  bool ordered = false;              ///< contributions land where the tree over the waves has them
 };
 
 /// Stages own one block each; block 0 is read by the last stage too. Forward, turn, backward, once per wave. Sizes and cuts are random,
@@ -54,10 +55,11 @@ class Shard : public ShardHandler {
   void end_pass() const;  ///< all gradients have come
 
   float* on_send(BlockId block, std::int64_t begin, std::int64_t end) override;
-  float* gradient(BlockId block) override;
+  float* gradient(BlockId block, int copy) override;
   void on_gradient(BlockId block, bool last) override;
 
-  std::vector<std::vector<float>> weights, sums;  ///< per block: the part of this shard
+  std::vector<std::vector<float>> weights, sums;                 ///< per block: the part of this shard
+  std::map<std::pair<BlockId, int>, std::vector<float>> copies;  ///< of the sums, numbered from 1
 
  private:
   std::int64_t begin_of(BlockId b) const { return schedule_.blocks[b.index].bounds[shard_.index]; }

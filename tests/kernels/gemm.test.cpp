@@ -133,6 +133,29 @@ TYPED_TEST(Gemm, SameBitsWithOneThreadAndTwo) {
   }
 }
 
+// With it, shapes at which the library takes another path for another number of threads have the same bits for all.
+TEST(GemmByBlocks, SameBitsForEveryNumberOfThreads) {
+  same_products_for_all_threads(true);
+  for (const auto& [m, n, k] : std::vector<std::array<std::int64_t, 3>>{
+           {300, 1, 384}, {1000, 16, 128}, {130, 128, 768}, {64, 1000, 48}, {257, 768, 8}, {1, 96, 512}, {3000, 500, 30}, {65, 70, 33}}) {
+    for (const Transpose ta : {Transpose::no, Transpose::yes}) {
+      for (const Transpose tb : {Transpose::no, Transpose::yes}) {
+        std::vector<std::vector<float>> results;
+        for (const int threads : {1, 2}) {
+          Product<float> p(ta, tb, m, n, k, 3);
+          const std::vector<double> want = p.expected(0.5F, 1.0F);
+          gemm<float>(exec_of(threads), ta, tb, m, n, k, 0.5F, {p.a.data(), p.a_stride}, {p.b.data(), p.b_stride}, 1, p.c.data(),
+                      p.c_stride);
+          if (threads == 1) expect_near(p.c, want, "blocks");
+          results.push_back(p.c);
+        }
+        for (const auto& r : results) EXPECT_EQ(std::memcmp(r.data(), results[0].data(), r.size() * sizeof(float)), 0) << m << " " << n;
+      }
+    }
+  }
+  same_products_for_all_threads(false);
+}
+
 TYPED_TEST(Gemm, InsideAParallelKernelRunsOnTheCallingThread) {
   Product<TypeParam> p(Transpose::no, Transpose::no, 65, 70, 33);
   const std::vector<double> want = p.expected(1, 0);

@@ -101,7 +101,7 @@ struct Store {
   }
   double squared_norm() {
     double total = 0;
-    for (auto& s : shards) total += s->take_squared_norm();
+    for (auto& s : shards) total += s->take_squared_norm().value();
     return total;
   }
 
@@ -333,10 +333,10 @@ TEST(Shard, OnlyTheLastContributionCounts) {
   Shard& shard = *store.shards[0];
   shard.gradient(BlockId(1))[0] = 3;
   shard.on_gradient(BlockId(1), false);
-  EXPECT_EQ(shard.take_squared_norm(), 0);
+  EXPECT_EQ(shard.take_squared_norm().value(), 0);
   shard.gradient(BlockId(1))[0] += 1;
   shard.on_gradient(BlockId(1), true);
-  EXPECT_EQ(shard.take_squared_norm(), 16);
+  EXPECT_EQ(shard.take_squared_norm().value(), 16);
 }
 
 TEST(Shard, NonFiniteGradientsAreNamed) {
@@ -350,8 +350,8 @@ TEST(Shard, NonFiniteGradientsAreNamed) {
     const std::size_t owner = element < store.end(block, 0) ? 0 : 1;
     store.shards[owner]->gradient(BlockId(block))[element - store.begin(block, owner)] = value;
     store.add_gradients(1);
-    EXPECT_FALSE(std::isfinite(store.shards[owner]->take_squared_norm()));
-    EXPECT_TRUE(std::isfinite(store.shards[1 - owner]->take_squared_norm()));
+    EXPECT_FALSE(std::isfinite(store.shards[owner]->take_squared_norm().value()));
+    EXPECT_TRUE(std::isfinite(store.shards[1 - owner]->take_squared_norm().value()));
     EXPECT_EQ(store.shards[owner]->non_finite_parameter(), store.graph[key].name);
     EXPECT_EQ(store.shards[1 - owner]->non_finite_parameter(), "");
     // The step is skipped, the next pass is clean.

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wsc/plan/plan.hpp"
 
+#include <array>
 #include <map>
 
 #include <gtest/gtest.h>
 
+#include "wsc/base/error.hpp"
 #include "wsc/config/deck.hpp"
 #include "wsc/models/gpt.hpp"
 #include "wsc/plan/split.hpp"
@@ -129,6 +131,32 @@ TEST(Plan, EverySampleBelongsToExactlyOneCsxAndWave) {
           EXPECT_EQ(static_cast<std::int64_t>(seen.size()), batch);
           for (const auto& [sample, count] : seen) EXPECT_EQ(count, 1) << sample;
         }
+}
+
+TEST(Plan, OrderedPartsAreWholeSubtreesAndTilesAreThoseOfEveryLayout) {
+  for (const auto& [leaves, waves, csx] :
+       std::vector<std::array<int, 3>>{{8, 1, 1}, {8, 2, 4}, {8, 8, 1}, {12, 1, 3}, {12, 3, 4}, {7, 1, 1}, {7, 1, 7}})
+    EXPECT_TRUE(whole_subtrees(leaves, waves, csx)) << leaves << " " << waves << " " << csx;
+  for (const auto& [leaves, waves, csx] :
+       std::vector<std::array<int, 3>>{{8, 1, 3}, {8, 3, 1}, {8, 4, 4}, {12, 1, 2}, {12, 2, 1}, {7, 1, 2}})
+    EXPECT_FALSE(whole_subtrees(leaves, waves, csx)) << leaves << " " << waves << " " << csx;
+
+  const Graph graph = models::build(small().model);
+  Request r = request(1, 1);
+  r.ordered = true;
+  r.batch = 16;
+  EXPECT_THROW(make_plan(graph, r), SettingsError);  // how many leaves?
+  r.leaves = 8;
+  const Plan one = make_plan(graph, r);
+  EXPECT_EQ(one.leaf_sums, 3);  // log2 of 8
+  for (const int csx : {2, 4, 8}) {
+    r.layout.csx = csx;
+    const Plan plan = make_plan(graph, r);
+    EXPECT_EQ(1 << plan.leaf_sums, 8 / csx);
+    for (std::size_t s = 0; s < plan.stages.size(); ++s) EXPECT_EQ(plan.stages[s].tile_rows, one.stages[s].tile_rows);
+  }
+  r.layout.csx = 3;
+  EXPECT_THROW(make_plan(graph, r), SettingsError);
 }
 
 TEST(Plan, BudgetIsKeptBySmallerTilesThenRecomputeThenWaves) {

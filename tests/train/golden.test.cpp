@@ -62,7 +62,7 @@ TEST_P(Golden, LossAndLogits) {
   OneProcess one(model, model.settings().optimizer);
   const auto sum = one.pass(request(batch, plan::Purpose::evaluate), batch);
   const double expected = model.doubles("expected/loss")[0];
-  EXPECT_NEAR(sum.loss / static_cast<double>(sum.valid_tokens), expected, 1e-5 * expected);
+  EXPECT_NEAR(sum.loss.value() / static_cast<double>(sum.valid_tokens), expected, 1e-5 * expected);
 
   const auto logits = one.csx().logits();
   const std::vector<double> reference = model.doubles("expected/logits");
@@ -85,7 +85,7 @@ TEST_P(Golden, GradientsHoweverTheStepIsCut) {
     r.recompute = cut.recompute;
     const auto sum = one.pass(r, batch);
     const double factor = static_cast<double>(r.batch * r.tokens) / static_cast<double>(sum.valid_tokens);
-    EXPECT_NEAR(std::sqrt(one.shard().take_squared_norm()) * factor, total, 1e-5 * total);
+    EXPECT_NEAR(std::sqrt(one.shard().take_squared_norm().value()) * factor, total, 1e-5 * total);
     for (const Param& param : graph.params) {
       const std::vector<double> expected = model.doubles("gradients/" + param.name);
       const float* gradient = one.shard().gradient(graph[param.weight].block) + graph.offset(graph.find(param.name));
@@ -119,9 +119,9 @@ TEST_P(Golden, TenAdamWStepsInBothEpsModes) {
     for (int step = 0; step < 10; ++step) {
       const data::Batch batch = model.batch("adamw/batches", step);
       const auto sum = one.pass(request(batch), batch);
-      const double loss = sum.loss / static_cast<double>(sum.valid_tokens);
+      const double loss = sum.loss.value() / static_cast<double>(sum.valid_tokens);
       const double factor = static_cast<double>(batch.samples * batch.T) / static_cast<double>(sum.valid_tokens);
-      const double grad_norm = std::sqrt(one.shard().take_squared_norm()) * factor;
+      const double grad_norm = std::sqrt(one.shard().take_squared_norm().value()) * factor;
       EXPECT_NEAR(loss, losses[step], 1e-5 * losses[step]) << mode << " step " << step;
       EXPECT_NEAR(grad_norm, norms[step], 1e-4 * norms[step]) << mode << " step " << step;
       const double clip = std::min(1.0, model.file().read_double("max_gradient_norm") / (grad_norm + 1e-6));

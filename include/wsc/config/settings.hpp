@@ -110,6 +110,9 @@ struct ClusterSettings {
   std::int64_t csx_per_window;      ///< csx of a node that share a weight window; 0 = all of them
   std::int64_t chunk_bytes;         ///< largest message
   std::int64_t messages_in_flight;  ///< per shard and direction
+  std::string reduction;            ///< "library" | "ordered" (gradients, losses and products of matrices in an order of their own)
+
+  bool ordered() const { return reduction == "ordered"; }
 };
 
 /// [csx]

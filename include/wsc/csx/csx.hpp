@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "wsc/base/exact_sum.hpp"
 #include "wsc/base/view.hpp"
 #include "wsc/csx/wave_rows.hpp"
 #include "wsc/graph/graph.hpp"
@@ -14,7 +15,7 @@ namespace wsc::csx {
 
 /// What a csx found in its samples of one pass.
 struct LossSum {
-  double loss = 0;                ///< sum of the token losses
+  ExactSum loss;                  ///< sum of the token losses
   std::int64_t valid_tokens = 0;  ///< rows that count
 };
 
@@ -60,8 +61,14 @@ class Csx {
 
  private:
   class Tile;
-  template <class Body>
-  void for_each_tile(StageId stage, const Body& body);
+  /// All tiles of a leaf.
+  void visit_leaf(const plan::PlannedVisit& visit, RowRange leaf, const VisitBlocks& blocks);
+  /// Leaf sum i, from 1: room for the gradients of any visit.
+  Vector<float> leaf_sum(int i);
+  /// The same blocks with their gradients in leaf sum i; 0: where they leave from.
+  VisitBlocks with_leaf_sum(const plan::PlannedVisit& visit, const VisitBlocks& blocks, int i);
+  /// Adds leaf sum i of the visit to the one below it.
+  void merge(const plan::PlannedVisit& visit, const VisitBlocks& blocks, int i);
   void forward_tile(Tile& tile, const Stage& stage, const std::vector<bool>* only) const;
   void backward_tile(Tile& tile, const Stage& stage) const;
   void add_losses();

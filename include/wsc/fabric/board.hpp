@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -49,6 +50,18 @@ class Board {
   bool given(const Window& window, int round);
   /// Throws RunAborted after stop().
   void expect_running();
+  /// A message from one rank to another; what tells it apart: shard, number, from, to. Whoever comes second copies.
+  struct Letter {
+    const std::byte* from = nullptr;
+    std::byte* to = nullptr;
+    std::int64_t bytes = 0;
+    bool delivered = false;
+  };
+  using Address = std::tuple<int, std::int64_t, int, int>;
+  /// One end of a letter: `from` or `to` is given. Throws as join() does.
+  std::shared_ptr<Letter> post(const Address& address, const std::byte* from, std::byte* to, std::int64_t bytes);
+  /// True once the letter has arrived. Throws RunAborted after stop().
+  bool deliver(Letter& letter);
   /// No byte moves any more. Idempotent; the first caller is named in what the others see.
   void stop(Rank rank);
 
@@ -67,7 +80,8 @@ class Board {
   const int csx_per_window_;
   std::vector<Window> windows_;
   std::mutex mutex_;
-  std::map<Key, std::shared_ptr<Meeting>> meetings_;  ///< those that some member has not joined yet
+  std::map<Key, std::shared_ptr<Meeting>> meetings_;    ///< those that some member has not joined yet
+  std::map<Address, std::shared_ptr<Letter>> letters_;  ///< those of which one end is missing
   Rank stopped_by_;
 };
 

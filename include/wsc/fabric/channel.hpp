@@ -71,7 +71,9 @@ class Channel {
   /// ranks, where it lands once every csx of the window has released as often as this one has by now.
   virtual Ticket broadcast(ShardId m, float* data, std::int64_t count) = 0;
   /// Every csx contributes `count` floats; on memoryx m: data += sum of the contributions, in an order that depends on the layout only.
-  virtual Ticket reduce(ShardId m, float* data, std::int64_t count) = 0;
+  /// Order-keeping, the sum of the contributions is made in the order of reduction_tree.hpp, and on memoryx m it may move on when it is
+  /// complete: each of `carries`, `count` floats, += the one before it, which becomes zero; the first one += data.
+  virtual Ticket reduce(ShardId m, float* data, std::int64_t count, const std::vector<float*>& carries = {}) = 0;
 
   /// Control, over all ranks, blocking (sleeping) the caller. Root is rank 0.
   virtual void control_broadcast(std::span<std::byte> message) = 0;

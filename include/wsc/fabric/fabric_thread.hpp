@@ -54,8 +54,7 @@ class FabricThread {
   };
   struct Posted {
     std::unique_ptr<Pending> pending;
-    std::byte* data;
-    std::int64_t bytes;
+    Message message;
     std::shared_ptr<Ticket::State> ticket;
   };
   struct Lane {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "wsc/base/id.hpp"
+#include "wsc/fabric/reduction_tree.hpp"
 
 namespace wsc::fabric {
 
@@ -23,6 +24,7 @@ struct Visit {
   std::vector<BlockId> gradients = {};              ///< blocks whose gradient leaves after it
   std::vector<std::int64_t> gradient_offsets = {};  ///< where each of them lies in the csx's gradient buffers, elements
   std::vector<bool> gradient_is_last = {};          ///< no later visit of the pass contributes to this block
+  std::vector<Landing> landings = {};               ///< order-keeping: where each of them is added; empty = to the sum as it is
 };
 
 /// Everything the fabric needs to know of a pass before anything is posted: the same on all ranks.

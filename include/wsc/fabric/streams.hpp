@@ -19,10 +19,10 @@ class ShardHandler {
   /// The master weights of elements [begin, end) of a block, all owned by this shard; applies the update that is pending for them.
   /// Pieces come in order and cover the shard's part of the block on every send; they are cut anywhere, not between rows.
   virtual float* on_send(BlockId block, std::int64_t begin, std::int64_t end) = 0;
-  /// The shard's gradient sum of the block: elements [bounds[m], bounds[m + 1]).
-  virtual float* gradient(BlockId block) = 0;
-  /// A contribution of all csx has been added to gradient(block); `last`: it was the last one of this pass. Unless it was, the next one
-  /// may be arriving at the same memory: read gradient(block) after the last one only.
+  /// A copy of the shard's gradient sum of the block (see Landing; 0 = the sum itself): elements [bounds[m], bounds[m + 1]).
+  virtual float* gradient(BlockId block, int copy) = 0;
+  /// A contribution of all csx has been added; `last`: it was the last one of this pass. Unless it was, the next one may be arriving at
+  /// the same memory: read gradient(block, 0) after the last one only.
   virtual void on_gradient(BlockId block, bool last) = 0;
 };
 
@@ -45,7 +45,8 @@ class CsxStreams {
   virtual double exposed_wait_s() const = 0;
 };
 
-/// One process holds both roles: hands out the master weights and lends the shard's gradient sum; nothing is copied. M = 1.
+/// One process holds both roles: hands out the master weights and lends the shard's gradient sum; nothing is copied. M = 1. Where
+/// the schedule keeps an order, a contribution that does not land on zeros has a buffer of its own.
 std::unique_ptr<CsxStreams> make_null_streams(ShardHandler& shard);
 
 /// Over a channel, with a weight window and gradient buffers of the sizes that the schedule names (grown when a schedule needs more).

@@ -17,7 +17,7 @@ class ThreadedChannel : public Channel {
   float* window(std::int64_t elements) override;
   void release() override { fabric_.release(); }
   Ticket broadcast(ShardId m, float* data, std::int64_t count) override;
-  Ticket reduce(ShardId m, float* data, std::int64_t count) override;
+  Ticket reduce(ShardId m, float* data, std::int64_t count, const std::vector<float*>& carries) override;
   void control_broadcast(std::span<std::byte> message) override;
   std::vector<std::byte> control_gather(std::span<const std::byte> message) override;
   Counters counters() const override { return fabric_.counters(); }
@@ -26,9 +26,10 @@ class ThreadedChannel : public Channel {
   void abort(int exit_code) override;
 
  private:
-  Ticket push(Collective collective, ShardId m, float* data, std::int64_t count);
+  void expect_part(ShardId m, std::int64_t count) const;
 
   Layout layout_;
+  bool ordered_;
   FabricThread fabric_;
 };
 

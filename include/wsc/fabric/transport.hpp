@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "wsc/fabric/layout.hpp"
 
@@ -21,11 +22,12 @@ enum class Collective {
 /// One collective call as one rank takes part in it.
 struct Message {
   Collective collective = Collective::broadcast;
-  ShardId shard = {};             ///< none for control and windows
-  std::byte* data = nullptr;      ///< what this rank gives or takes
-  std::int64_t bytes = 0;         ///< of `data`
-  std::byte* gathered = nullptr;  ///< control_gather on rank 0: room for the messages of all ranks
-  std::int64_t releases = 0;      ///< broadcast on a csx: release() calls of all csx of the window before it may land
+  ShardId shard = {};                    ///< none for control and windows
+  std::byte* data = nullptr;             ///< what this rank gives or takes
+  std::int64_t bytes = 0;                ///< of `data`
+  std::byte* gathered = nullptr;         ///< control_gather on rank 0: room for the messages of all ranks
+  std::int64_t releases = 0;             ///< broadcast on a csx: release() calls of all csx of the window before it may land
+  std::vector<std::byte*> carries = {};  ///< reduce on memoryx m, order-keeping: see Channel::reduce; each of `bytes`
 };
 
 /// A collective that has been posted and not been found complete yet.

@@ -22,6 +22,7 @@ struct ChannelSettings {
   std::int64_t chunk_bytes = 0;
   int messages_in_flight = 0;
   int csx_per_window = 0;  ///< csx of a node that share a weight window; 0 = all of them
+  bool ordered = false;    ///< reductions keep the order of reduction_tree.hpp, whatever the layout
 };
 
 /// Starts the fabric thread, which makes every MPI call of the process, MPI_Init_thread and MPI_Finalize (in the destructor) included,

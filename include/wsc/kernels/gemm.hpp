@@ -24,6 +24,10 @@ template <class Real>
 void gemm(const Exec& exec, Transpose ta, Transpose tb, std::int64_t m, std::int64_t n, std::int64_t k, Real alpha, Operand<Real> a,
           Operand<Real> b, Real beta, Real* c, std::int64_t c_stride);
 
+/// For the whole process: results depend on shapes only, for any number of threads. Products are then cut into blocks of C that
+/// depend on its shape, and each is one thread's work; without it the library divides the work as suits the threads it has.
+void same_products_for_all_threads(bool on);
+
 /// The same without a library: fallback and test oracle.
 template <class Real>
 void gemm_portable(const Exec& exec, Transpose ta, Transpose tb, std::int64_t m, std::int64_t n, std::int64_t k, Real alpha,

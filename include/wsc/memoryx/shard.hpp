@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "wsc/base/exact_sum.hpp"
 #include "wsc/config/settings.hpp"
 #include "wsc/fabric/schedule.hpp"
 #include "wsc/fabric/streams.hpp"
@@ -36,12 +37,13 @@ class Shard : public fabric::ShardHandler {
   void initialise(std::uint64_t seed);
 
   float* on_send(BlockId block, std::int64_t begin, std::int64_t end) override;
-  float* gradient(BlockId block) override;
+  float* gradient(BlockId block, int copy = 0) override;
   void on_gradient(BlockId block, bool last) override;
 
-  /// Σ g² of the gradients that this pass completed, as one double per row of a weight (a vector counts as one row), rows added in
-  /// order; not finite where a gradient is not. Resets the sum.
-  double take_squared_norm();
+  /// Σ g² of the gradients that this pass completed, as one double per row of a weight or element of a vector: rows never lie on two
+  /// shards, and the doubles are added exactly, so the sum over all shards does not depend on their number. Not finite where a gradient is
+  /// not. Resets the sum.
+  ExactSum take_squared_norm();
   /// Name of the first parameter whose gradient of this pass was not finite; empty if none. For the message of a skipped step: valid
   /// until the first gradient of the next pass.
   std::string non_finite_parameter() const;

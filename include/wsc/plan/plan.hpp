@@ -27,6 +27,7 @@ struct Request {
   std::int64_t memory = 0;             ///< budget of a csx in bytes; 0 = none
   std::int64_t prefetch = -1;          ///< -1 = auto
   std::int64_t waves = 0, leaves = 0;  ///< 0 = auto
+  bool ordered = false;                ///< gradients are added along the tree over the leaves, which are given
   std::int64_t micro_batch = 0;        ///< samples of a tile; 0 = auto
   std::string recompute = "auto";
   std::int64_t chunk_bytes = 4 << 20, messages_in_flight = 2;
@@ -87,6 +88,9 @@ struct Plan {
   std::vector<fabric::BlockSplit> blocks;
   int prefetch = 1;
   std::int64_t window_elements = 0, gradient_elements = 0;
+  int leaf_sums = 0;  ///< ordered: gradients of a visit that exist beside its buffers while the leaves of a wave are added up
+  std::int64_t leaf_sum_elements = 0;  ///< of each of them
+  Place leaf_sum_place = 0;            ///< of the first one, in the arena
   CsxBytes bytes;
   bool fits = true;
 
@@ -111,5 +115,7 @@ struct SampleRange {
 SampleRange leaf_samples(std::int64_t batch, std::int64_t leaves, std::int64_t k);
 /// The leaves of wave w on csx i, as a range of leaf numbers: the wave's leaves are split in the same way over the csx.
 SampleRange csx_leaves(std::int64_t leaves, std::int64_t waves, int csx, std::int64_t wave, int i);
+/// Whether each csx has, in each wave, a whole subtree of the tree over the leaves (fabric/reduction_tree.hpp), and each wave too.
+bool whole_subtrees(std::int64_t leaves, std::int64_t waves, int csx);
 
 }  // namespace wsc::plan

@@ -12,10 +12,10 @@ namespace wsc::train {
 
 /// Exact mean over all valid tokens of the evaluation data, whatever the batch.
 struct Evaluation {
-  double loss_sum = 0;
+  ExactSum loss_sum;
   std::int64_t valid_tokens = 0;
   bool complete = true;  ///< false: broken off, the sums are those of the batches so far
-  double loss() const { return valid_tokens > 0 ? loss_sum / static_cast<double>(valid_tokens) : 0; }  ///< nats per token
+  double loss() const { return valid_tokens > 0 ? loss_sum.value() / static_cast<double>(valid_tokens) : 0; }  ///< nats per token
   double perplexity() const;
 };
 

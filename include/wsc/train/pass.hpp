@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "wsc/base/exact_sum.hpp"
 #include "wsc/fabric/channel.hpp"
 #include "wsc/memoryx/shard.hpp"
 
@@ -33,9 +34,9 @@ static_assert(std::is_trivially_copyable_v<PassOrder>);
 
 /// The closing of a pass: every rank tells rank 0. Plain bytes.
 struct RankReport {
-  double loss = 0;                  ///< csx: sum of token losses
+  ExactSum loss;                    ///< csx: sum of token losses
   std::int64_t valid_tokens = 0;    ///< csx
-  double squared_norm = 0;          ///< memoryx: Σ g² of the shard
+  ExactSum squared_norm;            ///< memoryx: Σ g² of the shard
   std::int32_t stop_requested = 0;  ///< number of the signal, or 0
   double exposed_wait_s = 0;        ///< csx: compute blocked on the stream in this pass
   fabric::Counters counters;        ///< since the start
