@@ -240,6 +240,7 @@ bool FabricThread::idle() const {
 
 void FabricThread::count(const Message& chunk) {
   if (is_control(chunk) || (chunk.collective == Collective::broadcast && !transport_->receives())) return;
+  if (!moving_since_) moving_since_ = Clock::now();  // it may be found complete before the next look
   const std::lock_guard lock(mutex_);
   ++counters_.messages;
   if (chunk.collective == Collective::broadcast) {
