@@ -12,7 +12,6 @@
 # EVERY: steps from one save to the next, 3 at least. WSC: the program (build/release/wsc). WSC_MPIRUN: the launcher with its flags.
 # LAYOUTS: "one-process 1x2". LIMIT: 1.2. TMPDIR: room for three checkpoints. OVERRIDES: further settings for wsc.
 set -euo pipefail
-export LC_ALL=C
 
 usage() { sed -n '5,13s/^# \{0,1\}//p' "$0"; }
 case ${1:-} in
@@ -21,18 +20,12 @@ esac
 saves=${1:-5} every=${2:-4}
 [[ $saves =~ ^[1-9][0-9]*$ && $every =~ ^[1-9][0-9]*$ && $every -ge 3 ]] || { usage >&2; exit 2; }
 cd "$(dirname "$0")/.."
+. bench/common.sh
 
-wsc=${WSC:-build/release/wsc}
 limit=${LIMIT:-1.2}
 read -r -a layouts <<<"${LAYOUTS:-one-process 1x2}"
-read -r -a overrides <<<"${OVERRIDES:-}"
-read -r -a mpirun <<<"${WSC_MPIRUN:-mpirun --bind-to none --oversubscribe}"
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1  # containers; without meaning for an ordinary user
-[ -x "$wsc" ] || { echo "checkpoint: $wsc is missing; build it (README.md) or set WSC." >&2; exit 2; }
 folder=$(mktemp -d "${TMPDIR:-/tmp}/wsc-checkpoint.XXXXXX")
 trap 'rm -rf "$folder"' EXIT
-
-median() { sort -g | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
 
 # train LAYOUT: the run's log is $folder/log. Its last steps bring no save of their own, so that the one at the end stands alone.
 train() {
@@ -66,9 +59,7 @@ steps() {
 # Seconds of each save.
 save_seconds() { sed -n 's/.*Saved checkpoint .* at step [0-9]* in \([0-9.]*\) s.*/\1/p' "$folder/log"; }
 
-# Which tokens does not matter for the speed: bytes of the text that comes with wsc.
-"$wsc" data build inputs/text/king_james_bible.txt.gz --out "$folder/data" --form corpus --tokenizer byte >"$folder/log" 2>&1 ||
-  { cat "$folder/log" >&2; exit 3; }
+data_set "$folder"
 
 printf '%-12s %10s %10s %6s %6s   %s\n' layout "step s" "delayed s" ratio steps "MB/s of saves, alone, plain write"
 status=0

@@ -13,7 +13,6 @@
 # MODEL: "12 768 12 512 2 50257" (L C H T B V; GPT-2 small). PYTHONS: "python3", interpreters with a PyTorch each. THREADS: 2.
 # WSC: the program (build/release/wsc). FLOOR: 1.0. OVERRIDES: further settings for wsc.
 set -euo pipefail
-export LC_ALL=C
 
 usage() { sed -n '5,16s/^# \{0,1\}//p' "$0"; }
 case ${1:-} in
@@ -24,18 +23,14 @@ esac
 script=$(realpath "$1")
 rounds=${2:-5} steps=${3:-3}
 cd "$(dirname "$0")/.."
+. bench/common.sh
 
-wsc=${WSC:-build/release/wsc}
 threads=${THREADS:-2} floor=${FLOOR:-1.0}
 read -r -a model <<<"${MODEL:-12 768 12 512 2 50257}"
 read -r -a pythons <<<"${PYTHONS:-python3}"
-read -r -a overrides <<<"${OVERRIDES:-}"
 [ "${#model[@]}" = 6 ] || { echo "step_vs_torch: MODEL is six numbers: L C H T B V." >&2; exit 2; }
-[ -x "$wsc" ] || { echo "step_vs_torch: $wsc is missing; build it (README.md) or set WSC." >&2; exit 2; }
 folder=$(mktemp -d "${TMPDIR:-/tmp}/wsc-step.XXXXXX")
 trap 'rm -rf "$folder"' EXIT
-
-median() { sort -g | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
 
 cat >"$folder/deck.cfg" <<EOF
 [model]

@@ -12,7 +12,6 @@
 # STEPS: timed steps of each run; a first one warms up. WSC: the program (build/release/wsc). WSC_MPIRUN: the launcher with its flags.
 # LIMIT: 1.08. TMPDIR: room for a checkpoint of 1.5 GB. OVERRIDES: further settings for both, STREAM_OVERRIDES: for the cluster only.
 set -euo pipefail
-export LC_ALL=C
 
 usage() { sed -n '5,15s/^# \{0,1\}//p' "$0"; }
 case ${1:-} in
@@ -21,18 +20,12 @@ case ${1:-} in
 esac
 pairs=${1:-3} steps=${2:-5}
 cd "$(dirname "$0")/.."
+. bench/common.sh
 
-wsc=${WSC:-build/release/wsc}
 limit=${LIMIT:-1.08}
-read -r -a overrides <<<"${OVERRIDES:-}"
 read -r -a stream_overrides <<<"${STREAM_OVERRIDES:-}"
-read -r -a mpirun <<<"${WSC_MPIRUN:-mpirun --bind-to none --oversubscribe}"
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1  # containers; without meaning for an ordinary user
-[ -x "$wsc" ] || { echo "stream_vs_one: $wsc is missing; build it (README.md) or set WSC." >&2; exit 2; }
 folder=$(mktemp -d "${TMPDIR:-/tmp}/wsc-stream.XXXXXX")
 trap 'rm -rf "$folder"' EXIT
-
-median() { sort -g | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
 
 # column NAME: its values in metrics.csv but for the first step.
 column() {
@@ -49,9 +42,7 @@ train() {
     "${overrides[@]}" >"$folder/wsc.log" 2>&1 || { tail -n 20 "$folder/wsc.log" >&2; return 1; }
 }
 
-# Which tokens does not matter for the speed: bytes of the text that comes with wsc.
-"$wsc" data build inputs/text/king_james_bible.txt.gz --out "$folder/data" --form corpus --tokenizer byte >"$folder/wsc.log" 2>&1 ||
-  { cat "$folder/wsc.log" >&2; exit 3; }
+data_set "$folder"
 
 printf '%-8s %10s %10s %8s %12s %10s %8s\n' pair 'one s' 'stream s' ratio 'exposed %' 'overlap %' load
 ones=() streams=() ratios=() waits=() overlaps=()

@@ -15,7 +15,6 @@
 # interpreters for it ("python3"). Then each seed of one process is followed by the peers, and rates (tokens/s of the training loop) and
 # ratios are printed, with the share of the step that its GEMMs take alone.
 set -euo pipefail
-export LC_ALL=C
 
 usage() { sed -n '5,16s/^# \{0,1\}//p' "$0"; }
 case ${1:-} in
@@ -25,18 +24,14 @@ esac
 [ -r "$1" ] || { echo "tinyshakespeare: $1 is not a readable file." >&2; exit 3; }
 text=$(realpath "$1") folder=${2:+$(realpath -m "$2")}
 cd "$(dirname "$0")/.."
+. bench/common.sh
 
 folder=${folder:-runs/bench-tinyshakespeare}
-wsc=${WSC:-build/release/wsc}
 deck=inputs/tinyshakespeare.cfg
 limit=${LIMIT:-1.91}
 read -r -a seeds <<<"${SEEDS:-1 2 3}"
 read -r -a layouts <<<"${LAYOUTS:-one-process 1x2}"
-read -r -a overrides <<<"${OVERRIDES:-}"
 read -r -a pythons <<<"${PYTHONS:-python3}"
-read -r -a mpirun <<<"${WSC_MPIRUN:-mpirun --bind-to none --oversubscribe}"
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1  # containers; without meaning for an ordinary user
-[ -x "$wsc" ] || { echo "tinyshakespeare: $wsc is missing; build it (README.md) or set WSC." >&2; exit 2; }
 
 # The same for all runs. No evaluation during the training: its time would count.
 common=(--train_input.data_dir="$folder/data/train" --eval_input.data_dir="$folder/data/val" --runconfig.eval_frequency=0 "${overrides[@]}")
@@ -61,8 +56,6 @@ evaluate() {
     { tail -n 20 "$1.eval.log" >&2; return 1; }
   sed -n 's/.*: loss \([0-9.]*\),.*/\1/p' "$1.eval.log" | tail -n 1
 }
-
-median() { sort -g | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
 
 mkdir -p "$folder"
 "$wsc" data build "$text" --out "$folder/data" --form corpus --tokenizer character --val-fraction 0.1 --split tail --overwrite

@@ -9,38 +9,15 @@
 #include "wsc/base/clock.hpp"
 #include "wsc/base/format.hpp"
 #include "wsc/cli/cluster.hpp"
-#include "wsc/cli/command.hpp"
 #include "wsc/cli/kokkos_scope.hpp"
 #include "wsc/config/deck.hpp"
 #include "wsc/fabric/bench_stream.hpp"
-#include "wsc/kernels/gemm.hpp"
 
 namespace wsc::cli {
 namespace {
 
 constexpr const char* usage =
     "bench kernels [--threads N] | bench step DECK [--steps N] | bench stream [--elements N] [--blocks N] [--cluster.memoryx=M …]";
-
-/// Median GFLOP/s of x · weightᵀ, as in the forward pass of a linear op: x (rows, in), weight (out, in).
-double gemm_gflops(std::int64_t rows, std::int64_t in, std::int64_t out) {
-  const auto fresh = [](const char* label, std::int64_t n) {
-    return Buffer<float>(Kokkos::view_alloc(std::string(label)), static_cast<std::size_t>(n));
-  };
-  const Buffer<float> x = fresh("wsc::cli::x", rows * in), weight = fresh("wsc::cli::weight", in * out),
-                      y = fresh("wsc::cli::y", rows * out);
-  const Exec exec;
-  Kokkos::deep_copy(exec, x, 1.0f);
-  Kokkos::deep_copy(exec, weight, 0.5f);
-  std::vector<double> seconds;
-  for (int run = 0; run < 7; ++run) {
-    const Stopwatch watch;
-    kernels::gemm<float>(exec, kernels::Transpose::no, kernels::Transpose::yes, rows, out, in, 1, {x.data(), in}, {weight.data(), in}, 0,
-                         y.data(), out);
-    seconds.push_back(watch.seconds());
-  }
-  std::sort(seconds.begin(), seconds.end());
-  return 2e-9 * static_cast<double>(rows) * static_cast<double>(in) * static_cast<double>(out) / seconds[seconds.size() / 2];
-}
 
 ExitCode bench_kernels(Arguments arguments) {
   const std::int64_t threads = take_integer(arguments, "threads", cores_allowed());
@@ -52,9 +29,11 @@ ExitCode bench_kernels(Arguments arguments) {
     std::int64_t rows, in, out;
   };
   for (const Shape s : {Shape{1024, 768, 2304}, Shape{1024, 768, 3072}, Shape{1024, 3072, 768}, Shape{256, 768, 50257},
-                        Shape{768, 128, 512}, Shape{64, 768, 768}})
+                        Shape{768, 128, 512}, Shape{64, 768, 768}}) {
+    const Product product{kernels::Transpose::no, kernels::Transpose::yes, s.rows, s.out, s.in, false};  // forward of a linear op
     std::printf("%8lld %8lld %8lld %10.1f\n", static_cast<long long>(s.rows), static_cast<long long>(s.in), static_cast<long long>(s.out),
-                gemm_gflops(s.rows, s.in, s.out));
+                1e-9 * product.flops() / product_s(product, 7));
+  }
   return ExitCode::ok;
 }
 
@@ -83,6 +62,29 @@ ExitCode bench_stream(Arguments arguments) {
 }
 
 }  // namespace
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+double product_s(const Product& p, int runs) {
+  const Exec exec;
+  const auto fresh = [&](std::int64_t n) {
+    Buffer<float> b(Kokkos::view_alloc("wsc::cli::operand", Kokkos::WithoutInitializing), static_cast<std::size_t>(n));
+    Kokkos::deep_copy(exec, b, 0.01f);
+    return b;
+  };
+  const Buffer<float> a = fresh(p.m * p.k), b = fresh(p.k * p.n), c = fresh(p.m * p.n);
+  const std::int64_t a_stride = p.ta == kernels::Transpose::yes ? p.m : p.k, b_stride = p.tb == kernels::Transpose::yes ? p.k : p.n;
+  std::vector<double> seconds;
+  for (int run = 0; run <= runs; ++run) {
+    const Stopwatch watch;
+    kernels::gemm<float>(exec, p.ta, p.tb, p.m, p.n, p.k, 1, {a.data(), a_stride}, {b.data(), b_stride}, p.adds ? 1 : 0, c.data(), p.n);
+    if (run > 0) seconds.push_back(watch.seconds());
+  }
+  return median(seconds);
+}
 
 ExitCode bench(Arguments arguments) {
   const std::string what = arguments.empty() ? "" : arguments.front();

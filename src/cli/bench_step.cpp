@@ -3,20 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <functional>
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include <sys/resource.h>
-
 #include "wsc/base/clock.hpp"
+#include "wsc/base/process.hpp"
 #include "wsc/base/random.hpp"
 #include "wsc/cli/bench.hpp"
-#include "wsc/cli/command.hpp"
 #include "wsc/cli/kokkos_scope.hpp"
 #include "wsc/config/deck.hpp"
-#include "wsc/kernels/gemm.hpp"
 #include "wsc/memoryx/shard.hpp"
 #include "wsc/models/gpt.hpp"
 #include "wsc/plan/split.hpp"
@@ -26,11 +24,6 @@ namespace wsc::cli {
 namespace {
 
 using kernels::Transpose;
-
-double median(std::vector<double> v) {
-  std::sort(v.begin(), v.end());
-  return v[v.size() / 2];
-}
 
 /// Seconds by name: of the innermost open region, or of a kernel outside of any.
 class Times {
@@ -136,61 +129,30 @@ class OneProcess {
   std::int64_t steps_ = 0;
 };
 
-/// One product of the step, as kernels::gemm takes it.
-struct Product {
-  Transpose ta, tb;
-  std::int64_t m, n, k;
-  bool adds;  // to C
-  auto operator<=>(const Product&) const = default;
-};
-
 /// The products of all linear ops and of the head, with how often a step makes them; attention's, which are no single GEMMs, not.
 std::map<Product, std::int64_t> products(const Graph& graph, const plan::Plan& plan) {
   std::map<Product, std::int64_t> all;
-  std::int64_t leaf_rows = plan.wave_rows;  // one process: a leaf is a wave unless csx.leaves says otherwise
-  if (plan.leaves > 1) leaf_rows = plan.request.batch / plan.leaves * plan.request.tokens;
-  const std::int64_t leaves = plan.request.batch * plan.request.tokens / leaf_rows;
-  for (std::size_t s = 0; s < graph.stages.size(); ++s)
-    for (const Op& op : graph.stages[s].ops) {
-      std::int64_t in = 0, out = 0;
-      if (const auto* linear = std::get_if<Linear>(&op)) in = linear->in, out = linear->out;
-      if (const auto* head = std::get_if<CrossEntropy>(&op)) in = head->width, out = head->vocab;
-      if (in == 0) continue;
-      const bool bias = std::holds_alternative<Linear>(op) && std::get<Linear>(op).bias.valid();
-      for (std::int64_t done = 0; done < leaf_rows;) {
-        const std::int64_t rows = std::min(plan.stages[s].tile_rows, leaf_rows - done);
-        all[{Transpose::no, Transpose::yes, rows, out, in, bias}] += leaves;
-        all[{Transpose::no, Transpose::no, rows, in, out, false}] += leaves;
-        all[{Transpose::yes, Transpose::no, out, in, rows, true}] += leaves;
-        done += rows;
-      }
-    }
-  return all;
-}
-
-/// Seconds of one product alone, median of `runs` after one that warms up.
-double product_s(const Product& p, int runs) {
-  const Exec exec;
-  const auto fresh = [&](std::int64_t n) {
-    Buffer<float> b(Kokkos::view_alloc("wsc::cli::operand", Kokkos::WithoutInitializing), static_cast<std::size_t>(n));
-    Kokkos::deep_copy(exec, b, 0.01f);
-    return b;
+  const auto add = [&](const plan::StagePlan& how, std::size_t op_index, const Op& op, std::int64_t rows) {
+    std::int64_t in = 0, out = 0;
+    bool adds = false;
+    if (const auto* linear = std::get_if<Linear>(&op))
+      in = linear->in, out = linear->out, adds = linear->bias.valid() || linear->residual.valid();
+    else if (const auto* head = std::get_if<CrossEntropy>(&op))
+      in = head->width, out = head->vocab;
+    else
+      return;
+    all[{Transpose::no, Transpose::yes, rows, out, in, adds}] += how.rerun[op_index] ? 2 : 1;
+    all[{Transpose::no, Transpose::no, rows, in, out, false}] += 1;
+    all[{Transpose::yes, Transpose::no, out, in, rows, true}] += 1;
   };
-  const Buffer<float> a = fresh(p.m * p.k), b = fresh(p.k * p.n), c = fresh(p.m * p.n);
-  const std::int64_t lda = p.ta == Transpose::yes ? p.m : p.k, ldb = p.tb == Transpose::yes ? p.k : p.n;
-  std::vector<double> seconds;
-  for (int run = 0; run <= runs; ++run) {
-    const Stopwatch watch;
-    kernels::gemm<float>(exec, p.ta, p.tb, p.m, p.n, p.k, 1, {a.data(), lda}, {b.data(), ldb}, p.adds ? 1 : 0, c.data(), p.n);
-    if (run > 0) seconds.push_back(watch.seconds());
+  for (std::int64_t k = 0; k < plan.leaves; ++k) {
+    const std::int64_t leaf_rows = plan::leaf_samples(plan.request.batch, plan.leaves, k).count() * plan.request.tokens;
+    for (std::size_t s = 0; s < graph.stages.size(); ++s)
+      for (std::int64_t first = 0; first < leaf_rows; first += plan.stages[s].tile_rows)
+        for (std::size_t i = 0; i < graph.stages[s].ops.size(); ++i)
+          add(plan.stages[s], i, graph.stages[s].ops[i], std::min(plan.stages[s].tile_rows, leaf_rows - first));
   }
-  return median(seconds);
-}
-
-std::int64_t resident_peak_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
+  return all;
 }
 
 }  // namespace
@@ -209,6 +171,7 @@ ExitCode bench_step(Arguments arguments) {
       settings.train_input.max_sequence_length > 0 ? settings.train_input.max_sequence_length : settings.model.max_position_embeddings;
   const int threads = settings.cluster.threads > 0 ? static_cast<int>(settings.cluster.threads) : cores_allowed();
   const KokkosScope kokkos(threads);
+  kernels::same_products_for_all_threads(settings.cluster.ordered());
   const Graph graph = models::build(settings.model);
   OneProcess process(graph, settings, {.layout = {1, 1}, .streamed = false, .threads = threads, .tokens = T});
   process.step();  // touches memory, compiles GEMMs
@@ -222,7 +185,12 @@ ExitCode bench_step(Arguments arguments) {
     const Stopwatch watch;
     process.step();
     step_s.push_back(watch.seconds());
-    for (const auto& [name, seconds] : times.take()) parts[name].push_back(seconds);
+    double rest = step_s.back();
+    for (const auto& [name, seconds] : times.take()) {
+      parts[name].push_back(seconds);
+      rest -= seconds;
+    }
+    parts["(rest)"].push_back(rest);
     double bound = 0;
     for (const auto& [product, count] : all) bound += static_cast<double>(count) * product_s(product, 3);
     bound_s.push_back(bound);
@@ -232,18 +200,12 @@ ExitCode bench_step(Arguments arguments) {
   std::printf("one process, %d thread%s, %lld x %lld tokens, median of %d steps\n", threads, threads == 1 ? "" : "s",
               static_cast<long long>(settings.train_input.batch_size), static_cast<long long>(T), steps);
   std::vector<std::pair<double, std::string>> rows;
-  double known = 0;
-  for (const auto& [name, seconds] : parts) {
-    rows.emplace_back(median(seconds), name);
-    known += rows.back().first;
-  }
-  rows.emplace_back(whole - known, "(rest)");
+  for (const auto& [name, seconds] : parts) rows.emplace_back(median(seconds), name);
   std::sort(rows.rbegin(), rows.rend());
   for (const auto& [seconds, name] : rows) std::printf("%10.2f ms %5.1f %%  %s\n", 1e3 * seconds, 100 * seconds / whole, name.c_str());
   double flops = 0;
-  for (const auto& [p, count] : all)
-    flops += 2.0 * static_cast<double>(count) * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
-  std::printf("resident peak %lld bytes of a step\n", static_cast<long long>(peak_bytes));
+  for (const auto& [product, count] : all) flops += static_cast<double>(count) * product.flops();
+  std::printf("resident peak %lld bytes\n", static_cast<long long>(peak_bytes));
   std::printf("step %.4f s, %.1f tokens/s; GEMM bound %.4f s (%.1f GFLOP/s alone); bound / step = %.3f\n", whole, tokens / whole, bound,
               1e-9 * flops / bound, bound / whole);
   return ExitCode::ok;

@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "tile.hpp"
+#include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include "wsc/base/error.hpp"
 #include "wsc/kernels/elementwise.hpp"
@@ -136,18 +137,16 @@ void Csx::visit_leaf(const plan::PlannedVisit& visit, RowRange leaf, const Visit
 void Csx::forward_tile(Tile& tile, const Stage& stage, const std::vector<bool>* only) const {
   for (std::size_t i = 0; i < stage.ops.size(); ++i)
     if (!only || (*only)[i]) {
-      Kokkos::Profiling::pushRegion(op_name(stage.ops[i]) + " forward");
+      const Kokkos::Profiling::ScopedRegion region(op_name(stage.ops[i]) + " forward");  // for Kokkos' tools and `wsc bench step`
       kernels::forward<float>(stage.ops[i], tile);
-      Kokkos::Profiling::popRegion();
     }
 }
 
 void Csx::backward_tile(Tile& tile, const Stage& stage) const {
   for (std::size_t i = stage.ops.size(); i-- > 0;) {
     tile.enter_op(i);
-    Kokkos::Profiling::pushRegion(op_name(stage.ops[i]) + " backward");
+    const Kokkos::Profiling::ScopedRegion region(op_name(stage.ops[i]) + " backward");
     kernels::backward<float>(stage.ops[i], tile);
-    Kokkos::Profiling::popRegion();
   }
 }
 

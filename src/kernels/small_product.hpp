@@ -6,8 +6,9 @@
 
 #include <Kokkos_Macros.hpp>
 
-/// Products of matrices that stay in the nearest caches, as attention makes them by the thousand: there a call of the GEMM library costs
-/// more than its arithmetic. One thread, no packing: the right operand is read along its rows, the left one element by element.
+/// Products of matrices that stay in the nearest caches, as attention makes them by the thousand: as fast as calls of the GEMM library,
+/// which cannot leave out what a causal mask hides. One thread, no packing: the right operand is read along its rows, the left one element
+/// by element.
 namespace wsc::kernels {
 
 /// The left operand: element (i, p) is data[i · row + p · column], so it may be transposed.

@@ -2,24 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wsc/train/member.hpp"
 
-#include <sys/resource.h>
-
 #include "wsc/base/error.hpp"
+#include "wsc/base/process.hpp"
 #include "wsc/optimizer/update_rule.hpp"
 #include "wsc/plan/split.hpp"
 #include "wsc/train/stop.hpp"
 
 namespace wsc::train {
-namespace {
-
-std::int64_t resident_peak_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
-}
-
-}  // namespace
-
 Member::Member(const Graph& graph, const Settings& settings, const Plans& plans, const Setup& setup, const RunData& data, Control control)
     : graph_(graph), plans_(plans), control_(control), state_names_(optimizer::state_names(optimizer::update_rule(settings.optimizer))) {
   fabric::Channel* channel = control_.channel();

@@ -26,7 +26,7 @@ struct StepMetrics {
   std::int64_t batch = 0, valid_tokens = 0;
   bool skipped = false;
   bool overflow = false;                                    ///< the gradient is not finite
-  std::int64_t weight_bytes = 0;                            ///< that reached the csx in this step, summed over them
+  std::int64_t weight_bytes = 0;                            ///< that reached the weight windows in this step, summed over them
   std::int64_t gradient_bytes = 0;                          ///< that the csx sent in this step, summed over them
   std::int64_t csx_peak_bytes = 0, memoryx_peak_bytes = 0;  ///< largest resident size so far, over the ranks of the role
 };

@@ -1,0 +1,12 @@
+// SPDX-FileCopyrightText: wsc authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace wsc {
+
+/// The largest resident size of this process so far, bytes.
+std::int64_t resident_peak_bytes();
+
+}  // namespace wsc
