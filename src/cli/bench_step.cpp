@@ -108,8 +108,9 @@ class OneProcess {
 
   void step() {
     const double tokens = static_cast<double>(batch_.samples * batch_.T);
-    train::csx_pass(csx_, pass_, {.gradient_scale = 1 / tokens, .training = true, .seed = 1, .step = static_cast<std::uint64_t>(steps_)},
-                    batch_, *streams_);
+    train::csx_pass(csx_, pass_.plan, pass_.schedule,
+                    {.gradient_scale = 1 / tokens, .training = true, .seed = 1, .step = static_cast<std::uint64_t>(steps_)}, batch_,
+                    *streams_);
     const double norm = std::sqrt(shard_.take_squared_norm().value()), most = settings_.optimizer.max_gradient_norm;
     shard_.decide({.skip = false,
                    .gradient_factor = most > 0 ? std::min(1.0, most / (norm + 1e-6)) : 1.0,

@@ -66,7 +66,7 @@ void Csx::load(const data::Batch& batch, std::int64_t wave) {
     missing -= cut;
     if (sizes.back() == 0) sizes.pop_back();
   }
-  rows_.load(batch, first, there, sizes);
+  rows_.load(batch, first, there, sizes, numbers_.row_places);
 }
 
 // Leaf sums are a stack: every leaf is added up from zeros on top of it, and as in a binary counter two sums of equally many leaves become
@@ -100,7 +100,7 @@ VisitBlocks Csx::with_leaf_sum(const plan::PlannedVisit& visit, const VisitBlock
   float* place = leaf_sum(i).data();
   for (std::size_t b = 0; b < result.gradients.size(); ++b) {
     result.gradients[b] = place;
-    place += plan::aligned(graph_[visit.stream.gradients[b]].elements);
+    place += plan::aligned(plan_->blocks[visit.stream.gradients[b].index].elements);
   }
   return result;
 }
@@ -108,7 +108,7 @@ VisitBlocks Csx::with_leaf_sum(const plan::PlannedVisit& visit, const VisitBlock
 void Csx::merge(const plan::PlannedVisit& visit, const VisitBlocks& blocks, int i) {
   const VisitBlocks from = with_leaf_sum(visit, blocks, i), to = with_leaf_sum(visit, blocks, i - 1);
   for (std::size_t b = 0; b < from.gradients.size(); ++b) {
-    const auto elements = static_cast<std::size_t>(graph_[visit.stream.gradients[b]].elements);
+    const auto elements = static_cast<std::size_t>(plan_->blocks[visit.stream.gradients[b].index].elements);
     kernels::add<float>(Exec(), Vector<float>(to.gradients[b], elements), Vector<const float>(from.gradients[b], elements));
   }
 }

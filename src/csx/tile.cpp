@@ -9,8 +9,11 @@
 namespace wsc::csx {
 namespace {
 
-std::size_t index_of(const std::vector<BlockId>& blocks, BlockId block) {
-  const auto found = std::find(blocks.begin(), blocks.end(), block);
+/// Where a visit has this block, or the row block that stands for it.
+std::size_t index_of(const plan::Plan& plan, const Graph& graph, const std::vector<BlockId>& blocks, BlockId block) {
+  auto found = std::find(blocks.begin(), blocks.end(), block);
+  for (const plan::RowBlock& rows : plan.row_blocks)
+    if (found == blocks.end() && graph[rows.table].block == block) found = std::find(blocks.begin(), blocks.end(), rows.id);
   WSC_ASSERT(found != blocks.end());
   return static_cast<std::size_t>(found - blocks.begin());
 }
@@ -61,14 +64,14 @@ kernels::GradientOut<float> Csx::Tile::gradient_out(TensorId t) {
 
 Matrix<const float> Csx::Tile::weight(WeightId w) {
   const Weight& weight = graph_[w];
-  return Matrix<const float>(blocks_.weights[index_of(visit_.stream.receives, weight.block)] + weight.offset, extent(weight.rows),
-                             extent(weight.columns));
+  return Matrix<const float>(blocks_.weights[index_of(plan_, graph_, visit_.stream.receives, weight.block)] + weight.offset,
+                             extent(weight.rows), extent(weight.columns));
 }
 
 Matrix<float> Csx::Tile::weight_gradient(WeightId w) {
   const Weight& weight = graph_[w];
-  return Matrix<float>(blocks_.gradients[index_of(visit_.stream.gradients, weight.block)] + weight.offset, extent(weight.rows),
-                       extent(weight.columns));
+  return Matrix<float>(blocks_.gradients[index_of(plan_, graph_, visit_.stream.gradients, weight.block)] + weight.offset,
+                       extent(weight.rows), extent(weight.columns));
 }
 
 Vector<float> Csx::Tile::workspace() { return Vector<float>(arena_ + plan_.workspace, extent(plan_.workspace_elements)); }

@@ -23,7 +23,8 @@ void WaveRows::reserve(std::int64_t rows) {
   loss_ = Buffer<double>(fresh("wsc::csx::loss"), n);
 }
 
-void WaveRows::load(const data::Batch& batch, std::int64_t first, std::int64_t count, const std::vector<std::int64_t>& leaves) {
+void WaveRows::load(const data::Batch& batch, std::int64_t first, std::int64_t count, const std::vector<std::int64_t>& leaves,
+                    const std::int32_t* places) {
   tokens_ = batch.T;
   count_ = count * tokens_;
   reserve(count_);
@@ -38,7 +39,7 @@ void WaveRows::load(const data::Batch& batch, std::int64_t first, std::int64_t c
   const std::int64_t begin = first * tokens_;
   for (std::int64_t r = 0; r < count_; ++r) {
     const std::int64_t from = begin + r, token = r % tokens_;
-    ids_(r) = batch.input_ids[from];
+    ids_(r) = places ? places[batch.input_ids[from]] : batch.input_ids[from];
     labels_(r) = batch.labels[from];
     mask_(r) = batch.loss_mask[from];
     token_(r) = static_cast<std::int32_t>(token);

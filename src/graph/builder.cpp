@@ -163,21 +163,25 @@ TensorId Builder::stage(const std::string& name, const std::function<TensorId(St
 
 void Builder::place_weights() {
   std::vector<std::vector<StageId>> users(graph_.weights.size());
+  std::vector<bool> alone(graph_.weights.size(), false);
   for (std::size_t s = 0; s < graph_.stages.size(); ++s)
     for (const Op& op : graph_.stages[s].ops)
-      for (const WeightId w : op_weights(op)) add_once(users[w.index], StageId(s));
+      for (const WeightId w : op_weights(op)) {
+        add_once(users[w.index], StageId(s));
+        if (std::holds_alternative<Embedding>(op)) alone[w.index] = true;  // a part of it may travel without the rest
+      }
 
   std::vector<BlockId> own(graph_.stages.size());
   for (std::size_t i = 0; i < graph_.weights.size(); ++i) {
     Weight& w = graph_.weights[i];
     WSC_ASSERT(!users[i].empty());
-    const bool shared = users[i].size() > 1;
+    const bool apart = users[i].size() > 1 || alone[i];
     BlockId& block = own[users[i].front().index];
-    if (shared || !block.valid()) {
+    if (apart || !block.valid()) {
       const BlockId made(graph_.blocks.size());
-      graph_.blocks.push_back({shared ? graph_[w.params.front()].name : graph_[users[i].front()].name, {}, 0});
+      graph_.blocks.push_back({apart ? graph_[w.params.front()].name : graph_[users[i].front()].name, {}, 0});
       w.block = made;
-      if (!shared) block = made;
+      if (!apart) block = made;
     } else {
       w.block = block;
     }

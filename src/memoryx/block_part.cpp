@@ -72,51 +72,107 @@ void BlockPart::initialise(const Exec& exec, std::uint64_t seed) {
   exec.fence("wsc::memoryx::initialise");
 }
 
+void BlockPart::decide() {
+  updated_ = begin_;
+  early_columns_ = 0;
+}
+
+void BlockPart::apply(const Exec& exec, const optimizer::UpdateRule& rule, const UpdateDecision& decision, std::int64_t begin,
+                      std::int64_t end) {
+  if (decision.skip) {
+    kernels::fill(exec, Vector<float>(gradient(begin), end - begin), 0.0f);
+    return;
+  }
+  std::vector<float*> states(states_.size());
+  for (const Run& run : runs_) {
+    const std::int64_t from = std::max(run.begin, begin), to = std::min(run.end, end);
+    if (from >= to) continue;
+    for (std::size_t i = 0; i < states.size(); ++i) states[i] = state(i, from);
+    const optimizer::UpdateParams params{.learning_rate = decision.learning_rate,
+                                         .gradient_factor = decision.gradient_factor,
+                                         .clip_value = decision.clip_value,
+                                         .step = decision.optimizer_step,
+                                         .decays = run.decays};
+    optimizer::apply(exec, rule, params, to - from, weight(from), gradient(from), states);
+  }
+}
+
 void BlockPart::update(const Exec& exec, const optimizer::UpdateRule& rule, const UpdateDecision& decision, std::int64_t end) {
   if (end <= updated_) return;
-  if (decision.skip) {
-    kernels::fill(exec, Vector<float>(gradient(updated_), end - updated_), 0.0f);
+  if (early_columns_ == 0) {
+    apply(exec, rule, decision, updated_, end);
   } else {
-    std::vector<float*> states(states_.size());
-    for (const Run& run : runs_) {
-      const std::int64_t from = std::max(run.begin, updated_), to = std::min(run.end, end);
-      if (from >= to) continue;
-      for (std::size_t i = 0; i < states.size(); ++i) states[i] = state(i, from);
-      const optimizer::UpdateParams params{.learning_rate = decision.learning_rate,
-                                           .gradient_factor = decision.gradient_factor,
-                                           .clip_value = decision.clip_value,
-                                           .step = decision.optimizer_step,
-                                           .decays = run.decays};
-      optimizer::apply(exec, rule, params, to - from, weight(from), gradient(from), states);
+    for (std::int64_t from = updated_; from < end;) {
+      std::int64_t to = from;
+      const bool done = is_early(from);
+      while (to < end && is_early(to) == done) to = row_end(to);
+      to = std::min(to, end);
+      if (!done) apply(exec, rule, decision, from, to);
+      from = to;
     }
   }
   exec.fence("wsc::memoryx::update");  // the caller hands the weights to the fabric
   updated_ = end;
 }
 
-ExactSum BlockPart::squared_norm(const Exec& exec, std::vector<double>& row_sums, ParamId& bad) const {
+void BlockPart::update_rows(const Exec& exec, const optimizer::UpdateRule& rule, const UpdateDecision& decision,
+                            std::span<const std::int64_t> rows, std::int64_t columns) {
+  if (updated_ == end_) return;
+  if (early_columns_ == 0) early_rows_.assign(static_cast<std::size_t>((end_ - begin_ + columns - 1) / columns), false);
+  early_columns_ = columns;
+  for (const std::int64_t row : rows) {
+    const std::int64_t from = std::max(updated_, begin_ + row * columns), to = begin_ + (row + 1) * columns;
+    if (early_rows_[static_cast<std::size_t>(row)] || from >= to) continue;
+    apply(exec, rule, decision, from, to);
+    early_rows_[static_cast<std::size_t>(row)] = true;
+  }
+  exec.fence("wsc::memoryx::update");
+}
+
+std::size_t BlockPart::range_of(std::int64_t row) const {
+  std::size_t i = 0;  // a block has a dozen pieces at most
+  while (row >= row_ranges_[i].first_row + row_ranges_[i].rows) ++i;
+  return i;
+}
+
+double BlockPart::row_sum(std::int64_t row) const {
+  const RowRange& r = row_ranges_[range_of(row)];
+  const float* const g = gradient(r.begin + (row - r.first_row) * r.columns);
+  return kernels::sum_of<double>(r.columns, [g](std::int64_t c) { return double{g[c]} * double{g[c]}; });
+}
+
+void BlockPart::count_row(std::int64_t row, double sum, ExactSum& total, ParamId& bad) const {
+  total.add(sum);
+  // The square of a float never overflows a double: the sum is not finite if and only if a gradient is not.
+  if (!std::isfinite(sum) && !bad.valid()) bad = pieces_[range_of(row)].param;
+}
+
+ExactSum BlockPart::squared_norm(const Exec& exec, std::vector<double>& row_sums, ParamId& bad,
+                                 std::span<const std::int64_t> left_out) const {
   if (pieces_.empty()) return {};
   const std::int64_t rows = row_ranges_.back().first_row + row_ranges_.back().rows;
   if (static_cast<std::int64_t>(row_sums.size()) < rows) row_sums.resize(rows);
   double* const sums = row_sums.data();
-  kernels::for_rows("wsc::memoryx::squared_norm", exec, rows, [=, this](std::int64_t row) {
-    std::size_t i = 0;  // a block has a dozen pieces at most
-    while (row >= row_ranges_[i].first_row + row_ranges_[i].rows) ++i;
-    const RowRange& r = row_ranges_[i];
-    const float* const g = gradient(r.begin + (row - r.first_row) * r.columns);
-    sums[row] = kernels::sum_of<double>(r.columns, [g](std::int64_t c) { return double{g[c]} * double{g[c]}; });
-  });
+  kernels::for_rows("wsc::memoryx::squared_norm", exec, rows, [=, this](std::int64_t row) { sums[row] = row_sum(row); });
   exec.fence("wsc::memoryx::squared_norm");
-
   ExactSum total;
-  for (std::size_t i = 0; i < row_ranges_.size(); ++i) {
-    for (std::int64_t r = 0; r < row_ranges_[i].rows; ++r) {
-      const double sum = sums[row_ranges_[i].first_row + r];
-      total.add(sum);
-      // The square of a float never overflows a double: the sum is not finite if and only if a gradient is not.
-      if (!std::isfinite(sum) && !bad.valid()) bad = pieces_[i].param;
-    }
+  for (std::int64_t row = 0; row < rows; ++row) {
+    if (!left_out.empty() && row == left_out.front())
+      left_out = left_out.subspan(1);
+    else
+      count_row(row, sums[row], total, bad);
   }
+  return total;
+}
+
+ExactSum BlockPart::squared_norm_of(const Exec& exec, std::vector<double>& row_sums, ParamId& bad,
+                                    std::span<const std::int64_t> rows) const {
+  if (row_sums.size() < rows.size()) row_sums.resize(rows.size());
+  double* const sums = row_sums.data();
+  kernels::for_rows("wsc::memoryx::squared_norm", exec, std::ssize(rows), [=, this](std::int64_t i) { sums[i] = row_sum(rows[i]); });
+  exec.fence("wsc::memoryx::squared_norm");
+  ExactSum total;
+  for (std::size_t i = 0; i < rows.size(); ++i) count_row(rows[i], sums[i], total, bad);
   return total;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "wsc/base/exact_sum.hpp"
@@ -54,13 +55,18 @@ class BlockPart {
   void initialise(const Exec& exec, std::uint64_t seed);
 
   /// Makes this decision pending for the whole part. Nothing may be pending.
-  void decide() { updated_ = begin_; }
+  void decide();
   /// Carries out what is pending up to `end`.
   void update(const Exec& exec, const optimizer::UpdateRule& rule, const UpdateDecision& decision, std::int64_t end);
+  /// Carries out what is pending for these rows of `columns` elements, counted from the part's first one, ahead of those before them.
+  void update_rows(const Exec& exec, const optimizer::UpdateRule& rule, const UpdateDecision& decision, std::span<const std::int64_t> rows,
+                   std::int64_t columns);
 
-  /// Σ g², a double per row of a matrix and per element of a vector, added exactly. `row_sums` is scratch. Sets `bad` to the first
-  /// parameter with a gradient that is not finite, if there is one.
-  ExactSum squared_norm(const Exec& exec, std::vector<double>& row_sums, ParamId& bad) const;
+  /// Σ g², a double per row of a matrix and per element of a vector, added exactly; without the rows `left_out` (ascending). `row_sums` is
+  /// scratch. Sets `bad` to the first parameter with a gradient that is not finite, if there is one.
+  ExactSum squared_norm(const Exec& exec, std::vector<double>& row_sums, ParamId& bad, std::span<const std::int64_t> left_out = {}) const;
+  /// The same of these rows only.
+  ExactSum squared_norm_of(const Exec& exec, std::vector<double>& row_sums, ParamId& bad, std::span<const std::int64_t> rows) const;
 
  private:
   /// Rows of one length, one after the other.
@@ -74,9 +80,20 @@ class BlockPart {
     bool decays;
   };
 
+  /// Updates [begin, end), without a fence.
+  void apply(const Exec& exec, const optimizer::UpdateRule& rule, const UpdateDecision& decision, std::int64_t begin, std::int64_t end);
+  bool is_early(std::int64_t position) const { return early_rows_[static_cast<std::size_t>((position - begin_) / early_columns_)]; }
+  std::int64_t row_end(std::int64_t position) const { return position + early_columns_ - (position - begin_) % early_columns_; }
+  double row_sum(std::int64_t row) const;
+  /// Adds the sum of a row to `total`; notes whose it is where it is not finite.
+  void count_row(std::int64_t row, double sum, ExactSum& total, ParamId& bad) const;
+  std::size_t range_of(std::int64_t row) const;
+
   const Graph* graph_;
   std::int64_t begin_, end_;
-  std::int64_t updated_;  ///< an update is pending for [updated_, end_)
+  std::int64_t updated_;  ///< an update is pending for [updated_, end_), but for the early rows
+  std::vector<bool> early_rows_;
+  std::int64_t early_columns_ = 0;  ///< of each of them; 0 = there is none
   std::vector<Piece> pieces_;
   std::vector<RowRange> row_ranges_;  ///< one per piece
   std::vector<Run> runs_;

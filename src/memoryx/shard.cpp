@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "block_part.hpp"
+#include "row_part.hpp"
 
 #include "wsc/base/error.hpp"
 
@@ -15,6 +15,7 @@ struct Shard::Impl {
   optimizer::UpdateRule rule;
   std::vector<std::string> state_names;
   std::vector<BlockPart> parts;  // one per block
+  std::vector<RowPart> rows;     // one per row block
   UpdateDecision decision;       // what is pending, where something is
   Exec exec;
 
@@ -24,6 +25,14 @@ struct Shard::Impl {
   std::vector<double> row_sums;         // scratch
 
   BlockPart& part(BlockId block) { return parts.at(block.index); }
+  bool is_rows(BlockId block) const { return block.index >= static_cast<int>(parts.size()); }
+  RowPart& row_part(BlockId block) { return rows.at(static_cast<std::size_t>(block.index) - parts.size()); }
+  /// Rows of the table whose gradient is complete only with that of a row block.
+  std::span<const std::int64_t> rows_to_come(BlockId table) const {
+    for (const RowPart& r : rows)
+      if (r.active() && r.table_block() == table) return r.rows();
+    return {};
+  }
   void update(BlockPart& part, std::int64_t end) { part.update(exec, rule, decision, end); }
 };
 
@@ -34,6 +43,7 @@ Shard::Shard(const Graph& graph, const std::vector<fabric::BlockSplit>& blocks, 
                        .rule = rule,
                        .state_names = optimizer::state_names(rule),
                        .parts = {},
+                       .rows = {},
                        .decision = {},
                        .exec = Exec(),
                        .squared_norms = std::vector<ExactSum>(blocks.size()),
@@ -52,7 +62,17 @@ void Shard::initialise(std::uint64_t seed) {
   for (BlockPart& part : impl_->parts) part.initialise(impl_->exec, seed);
 }
 
+void Shard::use_rows(const std::vector<RowUse>& uses) {
+  for (RowPart& rows : impl_->rows) rows.end();
+  for (const RowUse& use : uses) {
+    const auto at = static_cast<std::size_t>(use.block.index) - impl_->parts.size();
+    if (impl_->rows.size() <= at) impl_->rows.resize(at + 1);
+    impl_->rows[at].begin(use, impl_->part(use.table));
+  }
+}
+
 float* Shard::on_send(BlockId block, std::int64_t begin, std::int64_t end) {
+  if (impl_->is_rows(block)) return impl_->row_part(block).weights(impl_->exec, impl_->rule, impl_->decision, begin, end);
   BlockPart& part = impl_->part(block);
   WSC_EXPECT(part.begin() <= begin && begin <= end && end <= part.end());
   impl_->update(part, end);
@@ -60,8 +80,10 @@ float* Shard::on_send(BlockId block, std::int64_t begin, std::int64_t end) {
 }
 
 float* Shard::gradient(BlockId block, int copy) {
-  BlockPart& part = impl_->part(block);
+  const bool rows = impl_->is_rows(block);
+  BlockPart& part = rows ? impl_->row_part(block).table() : impl_->part(block);
   impl_->update(part, part.end());  // sums of the next step must not be added to those that wait for their update
+  if (rows) return impl_->row_part(block).gradient_copy(copy);
   return copy == 0 ? part.gradient(part.begin()) : part.gradient_copy(copy);
 }
 
@@ -71,8 +93,16 @@ void Shard::on_gradient(BlockId block, bool last) {
     std::fill(impl_->bad.begin(), impl_->bad.end(), ParamId());
     impl_->norm_taken = false;
   }
-  ParamId& bad = impl_->bad.at(block.index) = ParamId();
-  impl_->squared_norms.at(block.index) = impl_->part(block).squared_norm(impl_->exec, impl_->row_sums, bad);
+  if (impl_->is_rows(block)) {  // the table's own gradient, if it has one, came before
+    RowPart& rows = impl_->row_part(block);
+    rows.add_to_table(impl_->exec);
+    const BlockId table = rows.table_block();
+    impl_->squared_norms.at(table.index)
+        .add(rows.table().squared_norm_of(impl_->exec, impl_->row_sums, impl_->bad.at(table.index), rows.rows()));
+  } else {
+    impl_->squared_norms.at(block.index) =
+        impl_->part(block).squared_norm(impl_->exec, impl_->row_sums, impl_->bad.at(block.index) = ParamId(), impl_->rows_to_come(block));
+  }
 }
 
 ExactSum Shard::take_squared_norm() {
@@ -126,7 +156,12 @@ Shard::Bytes Shard::bytes() const {
     elements += part.end() - part.begin();
     gradients += (part.end() - part.begin()) * part.gradient_copies();
   }
-  return {size * elements, size * gradients, size * elements * static_cast<std::int64_t>(impl_->state_names.size())};
+  const std::int64_t states = size * elements * static_cast<std::int64_t>(impl_->state_names.size());
+  for (const RowPart& rows : impl_->rows) {
+    elements += rows.weight_elements();
+    gradients += rows.gradient_elements();
+  }
+  return {size * elements, size * gradients, states};
 }
 
 }  // namespace wsc::memoryx

@@ -17,6 +17,6 @@ std::vector<bool> ops_to_rerun(const Graph& graph, StageId stage);
 void place_tensors(const Graph& graph, Plan& plan);
 
 /// Places blocks in the weight window and the gradient buffers.
-void place_blocks(const Graph& graph, Plan& plan);
+void place_blocks(Plan& plan);
 
 }  // namespace wsc::plan

@@ -100,19 +100,19 @@ void count_bytes(const Request& r, Plan& plan) {
   plan.bytes.library = library_bytes;
 }
 
-Plan build(const Graph& graph, const Request& request, const Choice& choice, const std::vector<fabric::BlockSplit>& blocks) {
-  Plan plan;
-  plan.request = request;
+/// `start` has the request and its blocks.
+Plan build(const Graph& graph, const Plan& start, const Choice& choice) {
+  Plan plan = start;
+  const Request& request = plan.request;
   plan.waves = choice.waves;
   plan.leaves = request.leaves > 0 ? request.leaves : choice.waves * request.layout.csx;
   plan.prefetch = choice.prefetch;
-  plan.blocks = blocks;
   const Extents e = extents(plan);
   plan.wave_rows = e.wave_rows;
   for (std::size_t s = 0; s < graph.stages.size(); ++s) plan.stages.push_back(plan_stage(graph, request, choice, StageId(s), e.leaf_rows));
   plan.visits = order_visits(graph, plan);
   place_tensors(graph, plan);
-  place_blocks(graph, plan);
+  place_blocks(plan);
   count_bytes(request, plan);
   plan.fits = request.memory == 0 || plan.bytes.total() <= request.memory;
   return plan;
@@ -121,8 +121,11 @@ Plan build(const Graph& graph, const Request& request, const Choice& choice, con
 /// The search for the budget, for one number of waves: larger tiles before smaller ones, all of them before recompute.
 class Search {
  public:
-  Search(const Graph& graph, const Request& request)
-      : graph_(graph), request_(request), blocks_(split_blocks(graph, request.layout.memoryx)) {
+  Search(const Graph& graph, const Request& request) : graph_(graph), request_(request) {
+    start_.request = request;
+    start_.blocks = split_blocks(graph, request.layout.memoryx);
+    if (request.streamed) start_.row_blocks = row_blocks(graph, request.batch * request.tokens);
+    for (const RowBlock& rows : start_.row_blocks) start_.blocks.push_back(largest_split(rows, request.layout.memoryx));
     if (request.micro_batch > 0) {
       tiles_ = {0};
     } else if (request.ordered) {
@@ -146,14 +149,14 @@ class Search {
     for (const bool recompute : recomputes_)
       for (const std::int64_t tile : tiles_)
         for (const int prefetch : prefetches_) {
-          Plan plan = build(graph_, request_, {waves, recompute, tile, prefetch}, blocks_);
+          Plan plan = build(graph_, start_, {waves, recompute, tile, prefetch});
           if (plan.fits) return plan;
         }
     return most_frugal(waves);
   }
 
   Plan most_frugal(std::int64_t waves) const {
-    return build(graph_, request_, {waves, recomputes_.back(), tiles_.back(), prefetches_.back()}, blocks_);
+    return build(graph_, start_, {waves, recomputes_.back(), tiles_.back(), prefetches_.back()});
   }
 
   /// The same for parts that must be whole subtrees: all numbers of waves that make them are tried.
@@ -189,7 +192,7 @@ class Search {
  private:
   const Graph& graph_;
   const Request& request_;
-  std::vector<fabric::BlockSplit> blocks_;
+  Plan start_;  ///< request and blocks
   std::vector<std::int64_t> tiles_;
   std::vector<int> prefetches_;
   std::vector<bool> recomputes_;

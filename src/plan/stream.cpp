@@ -49,7 +49,13 @@ std::vector<PlannedVisit> order_visits(const Graph& graph, const Plan& plan) {
     v.stream.gradients = graph.stages[s].blocks;
     visits.push_back(std::move(v));
   }
-  mark_last_contributions(visits, graph.blocks.size());
+  for (const RowBlock& rows : plan.row_blocks)
+    for (PlannedVisit& v : visits) {
+      if (!reads_rows_only(graph, v.stage, rows.table)) continue;
+      std::replace(v.stream.receives.begin(), v.stream.receives.end(), graph[rows.table].block, rows.id);
+      std::replace(v.stream.gradients.begin(), v.stream.gradients.end(), graph[rows.table].block, rows.id);
+    }
+  mark_last_contributions(visits, plan.blocks.size());
   return visits;
 }
 
@@ -78,12 +84,12 @@ void set_landings(fabric::StreamSchedule& s, std::int64_t wave, std::int64_t wav
 
 }  // namespace
 
-void place_blocks(const Graph& graph, Plan& plan) {
+void place_blocks(Plan& plan) {
   std::vector<CyclicItem> window, buffers;
   int senders = 0;
   for (std::size_t v = 0; v < plan.visits.size(); ++v) {
-    for (const BlockId b : plan.visits[v].stream.receives) window.push_back({static_cast<int>(v), graph[b].elements, -1});
-    for (const BlockId b : plan.visits[v].stream.gradients) buffers.push_back({senders, graph[b].elements, -1});
+    for (const BlockId b : plan.visits[v].stream.receives) window.push_back({static_cast<int>(v), plan.blocks[b.index].elements, -1});
+    for (const BlockId b : plan.visits[v].stream.gradients) buffers.push_back({senders, plan.blocks[b.index].elements, -1});
     if (!plan.visits[v].stream.gradients.empty()) ++senders;
   }
   plan.window_elements = pack_cyclic(window, static_cast<int>(plan.visits.size()), plan.prefetch);

@@ -55,18 +55,20 @@ ShardBytes shard_bytes(const Plan& plan, int state_arrays) {
   std::vector<int> slots(plan.blocks.size(), 0);
   for (const PlannedVisit& visit : plan.visits)
     for (const BlockId b : visit.stream.gradients) ++slots[b.index];
-  std::int64_t largest = 0, sums = 0;
+  const std::size_t own = plan.blocks.size() - plan.row_blocks.size();  // weights of row blocks are copies
+  std::int64_t largest = 0, sums = 0, row_weights = 0;
   for (int m = 0; m < plan.request.layout.memoryx; ++m) {
-    std::int64_t elements = 0, gradients = 0;
+    std::int64_t elements = 0, gradients = 0, rows = 0;
     for (std::size_t b = 0; b < plan.blocks.size(); ++b) {
       const std::int64_t part = plan.blocks[b].bounds[m + 1] - plan.blocks[b].bounds[m];
-      elements += part;
+      (b < own ? elements : rows) += part;
       gradients += part * (plan.request.ordered && slots[b] > 0 ? fabric::gradient_copies(plan.waves, slots[b]) : 1);
     }
     largest = std::max(largest, elements);
+    row_weights = std::max(row_weights, rows);
     sums = std::max(sums, gradients);
   }
-  return {4 * largest, 4 * sums, 4 * largest * state_arrays};
+  return {4 * (largest + row_weights), 4 * sums, 4 * largest * state_arrays};
 }
 
 Summary summarise(const Settings& settings, const Graph& graph, const Plan& plan, int state_arrays) {

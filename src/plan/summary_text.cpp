@@ -127,8 +127,8 @@ std::string summary_json(const Summary& s, const Graph& graph, const Plan& plan)
   }
   for (const PlannedVisit& v : plan.visits) {
     ordered_json receives = ordered_json::array(), gradients = ordered_json::array();
-    for (const BlockId id : v.stream.receives) receives.push_back(graph[id].name);
-    for (const BlockId id : v.stream.gradients) gradients.push_back(graph[id].name);
+    for (const BlockId id : v.stream.receives) receives.push_back(block_name(graph, plan.row_blocks, id));
+    for (const BlockId id : v.stream.gradients) gradients.push_back(block_name(graph, plan.row_blocks, id));
     j["stream"].push_back(
         {{"stage", graph[v.stage].name}, {"direction", name(v.direction)}, {"receives", receives}, {"gradients", gradients}});
   }

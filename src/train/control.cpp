@@ -43,6 +43,17 @@ std::vector<std::byte> Control::gather_bytes(std::span<const std::byte> bytes) {
   return joined;
 }
 
+void Control::unite(std::vector<std::uint64_t>& bits) {
+  if (!channel_ || bits.empty()) return;
+  const std::vector<std::byte> all = channel_->control_gather(std::as_bytes(std::span(bits)));
+  for (std::size_t i = 0; i < all.size() / sizeof(std::uint64_t); ++i) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, all.data() + i * sizeof word, sizeof word);
+    bits[i % bits.size()] |= word;
+  }
+  channel_->control_broadcast(std::as_writable_bytes(std::span(bits)));
+}
+
 void Control::settle(std::exception_ptr failure) {
   if (!channel_) {
     if (failure) std::rethrow_exception(failure);

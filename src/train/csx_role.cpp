@@ -31,7 +31,7 @@ std::optional<data::BatchPart> CsxRole::part_of_step(std::int64_t step) {
 }
 
 /// The next batch. Where it cannot be read, one without samples: the other ranks count on this one's part in the pass.
-data::Batch CsxRole::read(data::BatchReader& reader, std::int64_t number) {
+data::Batch CsxRole::next(data::BatchReader& reader, std::int64_t number) {
   try {
     std::optional<data::Batch> batch = reader.next();
     WSC_ASSERT(batch && batch->step == number);
@@ -42,14 +42,22 @@ data::Batch CsxRole::read(data::BatchReader& reader, std::int64_t number) {
   }
 }
 
-void CsxRole::step(const PassOrder& order) {
-  const PlannedPass& pass = plans_.train(order.batch);
-  const data::Batch batch = read(*train_reader_, order.step);
-  const csx::PassNumbers numbers{.gradient_scale = order.loss_scale / (static_cast<double>(order.batch) * pass.plan.request.tokens),
-                                 .training = true,
-                                 .seed = static_cast<std::uint64_t>(settings_.runconfig.seed),
-                                 .step = static_cast<std::uint64_t>(order.step)};
-  losses_ = csx_pass(csx_, pass, numbers, batch, *streams_);
+const data::Batch& CsxRole::read(const PassOrder& order) {
+  if (order.kind == PassKind::step) return batch_ = next(*train_reader_, order.step);
+  if (order.eval_batch == 0 || !eval_reader_) start_evaluation(order.eval_batch);
+  batch_ = next(*eval_reader_, order.eval_batch);
+  if (order.eval_last) eval_reader_.reset();
+  return batch_;
+}
+
+void CsxRole::run(const PassOrder& order, const PassStream& stream) {
+  csx::PassNumbers numbers{.training = order.kind == PassKind::step, .row_places = stream.places()};
+  if (numbers.training) {
+    numbers.gradient_scale = order.loss_scale / (static_cast<double>(order.batch) * stream.plan().request.tokens);
+    numbers.seed = static_cast<std::uint64_t>(settings_.runconfig.seed);
+    numbers.step = static_cast<std::uint64_t>(order.step);
+  }
+  losses_ = csx_pass(csx_, stream.plan(), stream.schedule(), numbers, batch_, *streams_);
 }
 
 void CsxRole::start_evaluation(std::int64_t first) {
@@ -62,13 +70,6 @@ void CsxRole::start_evaluation(std::int64_t first) {
     return part;
   };
   eval_reader_.emplace(*data_.evaluate, data::Sampler(samples, false, 0), part, first, settings_.eval_input.prefetch_batches);
-}
-
-void CsxRole::evaluate(const PassOrder& order) {
-  if (order.eval_batch == 0 || !eval_reader_) start_evaluation(order.eval_batch);
-  const data::Batch batch = read(*eval_reader_, order.eval_batch);
-  losses_ = csx_pass(csx_, plans_.evaluate(), {.training = false}, batch, *streams_);
-  if (order.eval_last) eval_reader_.reset();
 }
 
 void CsxRole::report(RankReport& report) const {

@@ -54,9 +54,10 @@ void Member::load(const std::filesystem::path& leaders, checkpoint::What what) {
 
 RankReport Member::run(const PassOrder& order) {
   if (memoryx_) memoryx_->decide(order);
-  const bool training = order.kind == PassKind::step;
-  if (memoryx_) memoryx_->serve(training ? plans_.train(order.batch) : plans_.evaluate());
-  if (csx_) training ? csx_->step(order) : csx_->evaluate(order);
+  const PlannedPass& pass = order.kind == PassKind::step ? plans_.train(order.batch) : plans_.evaluate();
+  const PassStream stream(control_, graph_, pass, csx_ ? &csx_->read(order) : nullptr);
+  if (memoryx_) memoryx_->serve(stream);
+  if (csx_) csx_->run(order, stream);
 
   RankReport report;
   if (memoryx_) memoryx_->report(report);

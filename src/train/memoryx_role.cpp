@@ -9,14 +9,16 @@ namespace wsc::train {
 
 MemoryxRole::MemoryxRole(const Graph& graph, const std::vector<fabric::BlockSplit>& blocks, const OptimizerSettings& optimizer,
                          fabric::Channel* channel, fabric::ShardId id)
-    : channel_(channel), id_(id), shard_(graph, blocks, id, optimizer) {}
+    : graph_(graph), channel_(channel), id_(id), shard_(graph, blocks, id, optimizer) {}
 
 void MemoryxRole::decide(const PassOrder& order) {
   if (order.decides) shard_.decide(order.decision);
 }
 
-void MemoryxRole::serve(const PlannedPass& pass) {
-  if (channel_) memoryx_pass(*channel_, id_, shard_, pass);
+void MemoryxRole::serve(const PassStream& stream) {
+  if (!channel_) return;
+  shard_.use_rows(stream.uses(graph_, id_));
+  memoryx_pass(*channel_, id_, shard_, stream.schedule());
 }
 
 void MemoryxRole::report(RankReport& report) {

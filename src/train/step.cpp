@@ -6,12 +6,12 @@
 // agreements of all ranks: its opening says what comes and how pending updates are made, its closing gathers losses and norms (8, 9).
 namespace wsc::train {
 
-csx::LossSum csx_pass(csx::Csx& csx, const PlannedPass& pass, const csx::PassNumbers& numbers, const data::Batch& batch,
-                      fabric::CsxStreams& streams) {
-  streams.begin(pass.schedule);
-  csx.begin(pass.plan, numbers);
-  const int visits = static_cast<int>(pass.plan.visits.size());
-  for (int wave = 0; wave < pass.plan.waves; ++wave) {
+csx::LossSum csx_pass(csx::Csx& csx, const plan::Plan& plan, const fabric::StreamSchedule& schedule, const csx::PassNumbers& numbers,
+                      const data::Batch& batch, fabric::CsxStreams& streams) {
+  streams.begin(schedule);
+  csx.begin(plan, numbers);
+  const int visits = static_cast<int>(plan.visits.size());
+  for (int wave = 0; wave < plan.waves; ++wave) {
     csx.load(batch, wave);              // 1      rows of this csx in this wave
     for (int v = 0; v < visits; ++v) {  //        forward stages, the turn, then backward stages
       const int i = wave * visits + v;
@@ -26,9 +26,9 @@ csx::LossSum csx_pass(csx::Csx& csx, const PlannedPass& pass, const csx::PassNum
   return csx.result();
 }
 
-void memoryx_pass(fabric::Channel& channel, fabric::ShardId id, fabric::ShardHandler& shard, const PlannedPass& pass) {
+void memoryx_pass(fabric::Channel& channel, fabric::ShardId id, fabric::ShardHandler& shard, const fabric::StreamSchedule& schedule) {
   // 2 5 7  Sends blocks (on_send applies the update that is pending for them), adds the gradients that come back (on_gradient).
-  fabric::serve_shard(channel, id, shard, pass.schedule);
+  fabric::serve_shard(channel, id, shard, schedule);
 }
 
 }  // namespace wsc::train

@@ -90,6 +90,26 @@ def one_node(workplace, report, settings):
     print(f"    {seen}", flush=True)
 
 
+def rows_only(workplace, report, settings):
+    """Of a large table the embedding moves the rows that the global batch uses, there and back, the same number on every layout. The plan
+    counts as many as there are tokens; the text is made of bytes, so far fewer differ."""
+    rows = {}
+    for layout in (mpi(1, 1), mpi(2, 2), mpi(1, 3)):
+        name = f"rows{len(rows)}"
+        deck = workplace.deck(name, cluster.merged(settings, {"model.vocab_size": 20000, "runconfig.max_steps": 3}))
+        plan = workplace.plan(layout, deck)
+        report.expect(any(b.endswith("(rows)") for visit in plan["stream"] for b in visit["receives"]), f"{layout}: no rows in {plan['stream']}")
+        most, row_bytes = plan["step"]["batch_size"] * plan["step"]["tokens_per_sample"], 4 * settings["model"]["hidden_size"]
+        workplace.complete(layout, deck)
+        rows[str(layout)] = []
+        for row in cluster.rows(workplace.run_dir(name)):
+            saved = [plan["wire_bytes_per_step"]["weights_to_each_window"] - int(row["weight_bytes"]), plan["wire_bytes_per_step"]["gradients_from_each_csx"] - int(row["gradient_bytes"]) / layout.csx]
+            report.expect(saved[0] == saved[1] and saved[0] % row_bytes == 0, f"{layout}: the wire carried {saved} bytes less than planned")
+            rows[str(layout)].append(most - saved[0] // row_bytes)
+    report.expect(len(set(map(tuple, rows.values()))) == 1 and all(0 < n <= 257 for n in next(iter(rows.values()))), f"rows that travelled: {rows}")
+    print(f"    rows that travelled, of {most} tokens: {rows}", flush=True)
+
+
 def body(workplace, report, arguments):
     settings = cluster.merged(TINY, {"train_input.data_dir": workplace.data(), "model.hidden_size": 128, "runconfig.max_steps": 10})
     untied = {"model.share_embedding_weights": False}
@@ -115,6 +135,8 @@ def body(workplace, report, arguments):
 
     report.section("a node with more and more csx on it")
     one_node(workplace, report, settings)
+    report.section("rows of the embedding")
+    rows_only(workplace, report, settings)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,8 @@ class OneProcess {
     pass_.plan = plan::make_plan(model_.graph(), request);
     pass_.schedule = pass_.plan.schedule();
     const double scale = 1.0 / static_cast<double>(request.batch * request.tokens);
-    return csx_pass(csx_, pass_, {.gradient_scale = scale, .training = request.purpose == plan::Purpose::train}, batch, *streams_);
+    return csx_pass(csx_, pass_.plan, pass_.schedule, {.gradient_scale = scale, .training = request.purpose == plan::Purpose::train}, batch,
+                    *streams_);
   }
   memoryx::Shard& shard() { return shard_; }
   csx::Csx& csx() { return csx_; }

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: wsc authors
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <atomic>
 #include <filesystem>
 #include <fstream>
@@ -53,11 +54,13 @@ class Loopback : public testing::Test {
         "test");
   }
 
+  /// Chunks are small, so that transfers have several.
   ExitCode run(const Settings& s, int memoryx, int csx) const {
     if (memoryx == 0) return train(s, {.layout = {1, 1}, .streamed = false, .threads = 1}, nullptr);
     std::atomic<int> code{-1};
-    // Small chunks, so that transfers have several.
-    fabric::run_loopback({memoryx, csx}, {.chunk_bytes = 1024, .messages_in_flight = 2}, [&](fabric::Channel& channel) {
+    const fabric::ChannelSettings channel_settings{
+        .chunk_bytes = s.model.vocab_size > 1000 ? 50'000 : 1024, .messages_in_flight = 2, .ordered = s.cluster.ordered()};
+    fabric::run_loopback({memoryx, csx}, channel_settings, [&](fabric::Channel& channel) {
       const ExitCode mine = train(s, {.layout = {memoryx, csx}, .streamed = true, .threads = 1}, &channel);
       if (channel.rank().index == 0) code = static_cast<int>(mine);
     });
@@ -86,6 +89,31 @@ TEST_F(Loopback, AllLayoutsWavesAndTilesGiveTheWeightsOfOneProcess) {
     const std::string name = "run" + std::to_string(n++);
     ASSERT_EQ(run(settings(name, c.more), c.memoryx, c.csx), ExitCode::ok);
     EXPECT_LE(distance(name, "null"), 1e-5) << c.memoryx << "×" << c.csx << " " << c.more;
+  }
+}
+
+// A vocabulary so large that only the rows of the batch travel to and from the embedding, which one process does not do.
+TEST_F(Loopback, RowsOfTheEmbeddingGiveTheWeightsOfOneProcess) {
+  const auto with = [&](const std::string& name, const std::string& more) {
+    Settings s = settings(name, more + "[eval_input]\nbatch_size=8\ndata_dir=" + (folder_ / "data/train").string() + "\n");
+    s.model.vocab_size = 20'000;
+    s.runconfig.eval_frequency = 2;
+    s.runconfig.eval_steps = 2;
+    return s;
+  };
+  for (const std::string tied : {"[model]\n", "[model]\nshare_embedding_weights=false\n"}) {
+    const std::string ordered = tied + "[cluster]\nreduction=ordered\n[csx]\nleaves=8\n";
+    for (const auto& [more, bound] : {std::pair{tied, 1e-5}, std::pair{ordered, 0.0}}) {
+      const std::string name = "run" + std::to_string(more.size());
+      ASSERT_EQ(run(with(name, more), 0, 0), ExitCode::ok);
+      int n = 0;
+      for (const auto& [memoryx, csx, waves] : {std::array{1, 2, 1}, std::array{3, 1, 2}, std::array{2, 4, 2}}) {
+        Settings s = with(name + "-" + std::to_string(n++), more);
+        s.csx.waves = waves;
+        ASSERT_EQ(run(s, memoryx, csx), ExitCode::ok);
+        EXPECT_LE(distance(name + "-" + std::to_string(n - 1), name), bound) << memoryx << "×" << csx << " " << more;
+      }
+    }
   }
 }
 

@@ -31,6 +31,7 @@ struct PassNumbers {
   bool training = true;       ///< dropout acts
   std::uint64_t seed = 0;
   std::uint64_t step = 0;
+  const std::int32_t* row_places = nullptr;  ///< of every row of the tables: where a row block (plan/row_blocks.hpp) has it; else null
 };
 
 /// Executes a plan, visit by visit: the activation arena, the rows of the current wave, tiles. Knows nothing of ranks or streams.

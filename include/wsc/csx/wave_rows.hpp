@@ -22,8 +22,10 @@ class WaveRows {
  public:
   /// Memory for waves of up to `rows` rows.
   void reserve(std::int64_t rows);
-  /// Takes samples [first, first + count) of the batch; `leaves`: samples of each leaf, in order (their sum is count).
-  void load(const data::Batch& batch, std::int64_t first, std::int64_t count, const std::vector<std::int64_t>& leaves);
+  /// Takes samples [first, first + count) of the batch; `leaves`: samples of each leaf, in order (their sum is count). With `places`, ids
+  /// become what they have for them: rows of a row block instead of rows of the table.
+  void load(const data::Batch& batch, std::int64_t first, std::int64_t count, const std::vector<std::int64_t>& leaves,
+            const std::int32_t* places = nullptr);
 
   std::int64_t count() const { return count_; }
   std::int64_t tokens() const { return tokens_; }

@@ -54,7 +54,8 @@ class StageBuilder {
   std::string name_;
 };
 
-/// Records a model. A weight belongs to the block of the stage that uses it; one that several stages use gets a block of its own.
+/// Records a model. A weight belongs to the block of the stage that uses it; one that several stages use, or in which an
+/// embedding looks rows up, gets a block of its own.
 class Builder {
  public:
   /// A matrix parameter (rows, columns) that decays; `sparsifiable` by default unless it is an embedding or the head.

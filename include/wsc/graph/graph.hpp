@@ -42,7 +42,8 @@ struct Weight {
   std::int64_t elements() const { return rows * columns; }
 };
 
-/// The unit of streaming: the weights that one stage needs whole, in one buffer; a weight that several stages read is a block of its own.
+/// The unit of streaming: the weights that one stage needs whole, in one buffer; a weight that several stages read, and
+/// the table of an embedding, is a block of its own.
 struct Block {
   std::string name;
   std::vector<WeightId> weights;  ///< in the order of their offsets

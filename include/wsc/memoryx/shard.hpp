@@ -36,6 +36,17 @@ class Shard : public fabric::ShardHandler {
   /// Weights from (seed, parameter name, element): the same numbers for every number of shards.
   void initialise(std::uint64_t seed);
 
+  /// The rows of a table that the next pass uses and this shard owns: `block`, a row block (plan/row_blocks.hpp), stands for them.
+  struct RowUse {
+    BlockId block;                   ///< the first one after those of the graph, or the next
+    BlockId table;                   ///< the block of the table, which has nothing else
+    std::int64_t columns = 0;        ///< of the table
+    std::int64_t begin = 0;          ///< the first element of the row block that this shard owns
+    std::vector<std::int64_t> rows;  ///< of the table, ascending
+  };
+  /// Called before every pass.
+  void use_rows(const std::vector<RowUse>& uses);
+
   float* on_send(BlockId block, std::int64_t begin, std::int64_t end) override;
   float* gradient(BlockId block, int copy = 0) override;
   void on_gradient(BlockId block, bool last) override;

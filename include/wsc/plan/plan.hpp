@@ -10,6 +10,7 @@
 #include "wsc/fabric/layout.hpp"
 #include "wsc/fabric/schedule.hpp"
 #include "wsc/graph/graph.hpp"
+#include "wsc/plan/row_blocks.hpp"
 
 namespace wsc::plan {
 
@@ -84,8 +85,9 @@ struct Plan {
   std::int64_t arena_elements = 0;
   Place workspace = 0;  ///< of the kernels, in the arena
   std::int64_t workspace_elements = 0;
-  std::vector<PlannedVisit> visits;  ///< of one wave
-  std::vector<fabric::BlockSplit> blocks;
+  std::vector<PlannedVisit> visits;        ///< of one wave
+  std::vector<fabric::BlockSplit> blocks;  ///< of the graph, then the row blocks, as large as they can become
+  std::vector<RowBlock> row_blocks;
   int prefetch = 1;
   std::int64_t window_elements = 0, gradient_elements = 0;
   int leaf_sums = 0;  ///< ordered: gradients of a visit that exist beside its buffers while the leaves of a wave are added up
@@ -94,7 +96,7 @@ struct Plan {
   CsxBytes bytes;
   bool fits = true;
 
-  /// The stream of a whole pass: all waves, one after the other.
+  /// The stream of a whole pass: all waves, one after the other. Row blocks have no part on any shard yet: with_rows() says which.
   fabric::StreamSchedule schedule() const;
 };
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <cstring>
 #include <exception>
 #include <span>
@@ -51,6 +52,9 @@ class Control {
     if (!joined.empty()) std::memcpy(joined.data(), all.data(), all.size());
     return joined;
   }
+
+  /// On all ranks: the bits that are set on any of them. Equal sizes.
+  void unite(std::vector<std::uint64_t>& bits);
 
   /// Runs `body` on every rank. Where it throws an Error on any of them, rank 0 prints the first (rank order) and all ranks throw
   /// fabric::AgreedStop: no rank is left waiting for one that failed. Without a channel the error itself passes through.

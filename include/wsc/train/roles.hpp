@@ -11,6 +11,7 @@
 #include "wsc/fabric/streams.hpp"
 #include "wsc/memoryx/shard.hpp"
 #include "wsc/train/pass.hpp"
+#include "wsc/train/pass_rows.hpp"
 #include "wsc/train/plans.hpp"
 
 namespace wsc::train {
@@ -26,10 +27,11 @@ class MemoryxRole {
   /// Takes the decision about the last step's gradients.
   void decide(const PassOrder& order);
   /// Serves a training or evaluation pass.
-  void serve(const PlannedPass& pass);
+  void serve(const PassStream& stream);
   void report(RankReport& report);
 
  private:
+  const Graph& graph_;
   fabric::Channel* channel_;
   fabric::ShardId id_;
   memoryx::Shard shard_;
@@ -49,15 +51,17 @@ class CsxRole {
 
   /// Begins reading training batches at a global step whose first sample is at `position` of the sampler's order.
   void start_reading(std::int64_t step, std::int64_t position);
-  void step(const PassOrder& order);
-  void evaluate(const PassOrder& order);
+  /// The batch of the pass that comes: read before the others are told which rows it uses.
+  const data::Batch& read(const PassOrder& order);
+  /// The pass itself, on the batch that was read.
+  void run(const PassOrder& order, const PassStream& stream);
   void report(RankReport& report) const;
   csx::Csx& machine() { return csx_; }
 
  private:
   std::optional<data::BatchPart> part_of_step(std::int64_t step);
   void start_evaluation(std::int64_t batch);
-  data::Batch read(data::BatchReader& reader, std::int64_t number);
+  data::Batch next(data::BatchReader& reader, std::int64_t number);
 
   const Settings& settings_;
   const Plans& plans_;
@@ -67,6 +71,7 @@ class CsxRole {
   CsxData data_;
   std::int64_t next_position_ = 0;  // of the reader thread
   std::optional<data::BatchReader> train_reader_, eval_reader_;
+  data::Batch batch_;
   csx::LossSum losses_;
   std::optional<Error> failure_;  // of reading: the pass goes on without samples, its report says why
 };

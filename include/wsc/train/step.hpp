@@ -10,10 +10,10 @@
 namespace wsc::train {
 
 /// One pass of a plan as a csx sees it: a training step, or the forward pass of an evaluation.
-csx::LossSum csx_pass(csx::Csx& csx, const PlannedPass& pass, const csx::PassNumbers& numbers, const data::Batch& batch,
-                      fabric::CsxStreams& streams);
+csx::LossSum csx_pass(csx::Csx& csx, const plan::Plan& plan, const fabric::StreamSchedule& schedule, const csx::PassNumbers& numbers,
+                      const data::Batch& batch, fabric::CsxStreams& streams);
 
 /// The same pass as a memoryx shard sees it.
-void memoryx_pass(fabric::Channel& channel, fabric::ShardId id, fabric::ShardHandler& shard, const PlannedPass& pass);
+void memoryx_pass(fabric::Channel& channel, fabric::ShardId id, fabric::ShardHandler& shard, const fabric::StreamSchedule& schedule);
 
 }  // namespace wsc::train
