@@ -5,12 +5,12 @@
 #include <limits>
 #include <optional>
 
+#include "tests/memoryx/small_gpt.hpp"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "wsc/base/random.hpp"
 #include "wsc/memoryx/shard.hpp"
-#include "wsc/models/gpt.hpp"
 #include "wsc/plan/row_blocks.hpp"
 #include "wsc/plan/split.hpp"
 
@@ -18,23 +18,6 @@ namespace wsc::memoryx {
 namespace {
 
 constexpr std::int64_t V = 211, C = 16, shards = 3;
-
-Graph model(bool tied) {
-  ModelSettings m{};
-  m.family = "gpt";
-  m.hidden_size = C;
-  m.num_hidden_layers = 1;
-  m.num_heads = 2;
-  m.filter_size = 32;
-  m.vocab_size = V;
-  m.max_position_embeddings = 8;
-  m.position_embedding_type = "none";
-  m.share_embedding_weights = tied;
-  m.nonlinearity = "gelu";
-  m.layer_norm_epsilon = 1e-5;
-  m.initializer_range = 0.02;
-  return models::gpt(m);
-}
 
 OptimizerSettings momentum() {
   OptimizerSettings s{};
@@ -141,7 +124,7 @@ class Rows : public testing::TestWithParam<bool> {
     }
   }
 
-  Graph graph_ = model(GetParam());
+  Graph graph_ = small_gpt(V, C, GetParam());
   std::vector<fabric::BlockSplit> splits_ = plan::split_blocks(graph_, shards);
   plan::RowBlock rows_;
   BlockId table_;

@@ -6,11 +6,11 @@
 #include <cstring>
 #include <limits>
 
+#include "tests/memoryx/small_gpt.hpp"
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "wsc/base/random.hpp"
-#include "wsc/models/gpt.hpp"
 #include "wsc/optimizer/update_rule.hpp"
 #include "wsc/plan/split.hpp"
 
@@ -20,23 +20,6 @@ namespace {
 using testing::Each;
 
 constexpr std::uint64_t seed = 11;
-
-Graph small_gpt(std::int64_t vocab_size = 257) {
-  ModelSettings m{};
-  m.family = "gpt";
-  m.hidden_size = 64;
-  m.num_hidden_layers = 2;
-  m.num_heads = 4;
-  m.filter_size = 256;
-  m.vocab_size = vocab_size;
-  m.max_position_embeddings = 31;
-  m.position_embedding_type = "learned";
-  m.share_embedding_weights = true;
-  m.nonlinearity = "gelu";
-  m.layer_norm_epsilon = 1e-5;
-  m.initializer_range = 0.02;
-  return models::gpt(m);
-}
 
 OptimizerSettings adamw() {
   OptimizerSettings s{};
