@@ -8,6 +8,7 @@
 #include "tile.hpp"
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 
+#include "wsc/base/clock.hpp"
 #include "wsc/base/error.hpp"
 #include "wsc/kernels/elementwise.hpp"
 #include "wsc/kernels/ops.hpp"
@@ -29,6 +30,7 @@ void Csx::begin(const plan::Plan& plan, const PassNumbers& numbers) {
   plan_ = &plan;
   numbers_ = numbers;
   sum_ = {};
+  compute_s_ = 0;
 }
 
 std::vector<std::int64_t> Csx::samples(const plan::Plan& plan, int csx) {
@@ -44,6 +46,7 @@ std::vector<std::int64_t> Csx::samples(const plan::Plan& plan, int csx) {
 }
 
 void Csx::load(const data::Batch& batch, std::int64_t wave) {
+  const Timed timed(compute_s_);
   std::int64_t first = 0;
   std::vector<std::int64_t> sizes;
   for (std::int64_t w = 0; w <= wave; ++w) {
@@ -72,6 +75,7 @@ void Csx::load(const data::Batch& batch, std::int64_t wave) {
 // Leaf sums are a stack: every leaf is added up from zeros on top of it, and as in a binary counter two sums of equally many leaves become
 // one. What is left at the end is added from the top down: the tree of fabric/reduction_tree.hpp.
 void Csx::visit(int index, const VisitBlocks& blocks) {
+  const Timed timed(compute_s_);
   const plan::PlannedVisit& visit = plan_->visits[index];
   const std::vector<RowRange>& leaves = rows_.leaves();
   const bool sums = plan_->leaf_sums > 0 && !visit.stream.gradients.empty();

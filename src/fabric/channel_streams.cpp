@@ -28,14 +28,14 @@ class ChannelStreams final : public CsxStreams {
     grow(gradients_, schedule.gradient_elements, "wsc::fabric::gradients");
     schedule_ = &schedule;
     next_ = handed_out_ = 0;
-    exposed_wait_s_ = 0;
+    exposed_wait_ = {};
   }
 
   std::vector<const float*> wait(int visit) override;
   std::vector<float*> gradients(int visit) override;
   void send(int visit) override;
   void finish() override;
-  double exposed_wait_s() const override { return exposed_wait_s_; }
+  ExposedWait exposed_wait() const override { return exposed_wait_; }
 
  private:
   struct Leaving {
@@ -44,8 +44,8 @@ class ChannelStreams final : public CsxStreams {
   };
 
   void receive(const Visit& visit);
-  void wait_for(const std::vector<Ticket>& tickets) {
-    for (const Ticket& t : tickets) exposed_wait_s_ += t.wait();
+  static void wait_for(const std::vector<Ticket>& tickets, double& cause_s) {
+    for (const Ticket& t : tickets) cause_s += t.wait();
   }
   /// Waits until no gradient is on its way out of elements [begin, end).
   void wait_until_left(std::int64_t begin, std::int64_t end);
@@ -62,7 +62,7 @@ class ChannelStreams final : public CsxStreams {
   std::vector<Leaving> leaving_;
   int next_ = 0;        // the next visit to wait for
   int handed_out_ = 0;  // the visit whose gradient buffers may be handed out next
-  double exposed_wait_s_ = 0;
+  ExposedWait exposed_wait_;
 };
 
 std::vector<const float*> ChannelStreams::wait(int visit) {
@@ -71,7 +71,7 @@ std::vector<const float*> ChannelStreams::wait(int visit) {
   channel_.release();
   const int horizon = std::min(visit + schedule_->prefetch, visit_count() - 1);
   for (int i = visit + static_cast<int>(arriving_.size()); i <= horizon; ++i) receive(visit_at(i));
-  wait_for(arriving_.front());
+  wait_for(arriving_.front(), visit == 0 ? exposed_wait_.first_weights : exposed_wait_.weights);
   arriving_.pop_front();
   ++next_;
   std::vector<const float*> weights;
@@ -106,7 +106,7 @@ std::vector<float*> ChannelStreams::gradients(int visit) {
 
 void ChannelStreams::wait_until_left(std::int64_t begin, std::int64_t end) {
   for (const Leaving& l : leaving_) {
-    if (l.begin < end && begin < l.end) wait_for(l.parts);
+    if (l.begin < end && begin < l.end) wait_for(l.parts, exposed_wait_.gradient_buffers);
   }
   std::erase_if(leaving_,
                 [](const Leaving& l) { return std::all_of(l.parts.begin(), l.parts.end(), [](const Ticket& t) { return t.done(); }); });
@@ -126,7 +126,7 @@ void ChannelStreams::send(int visit) {
 
 void ChannelStreams::finish() {
   WSC_EXPECT(schedule_ != nullptr && next_ == visit_count());
-  for (const Leaving& l : leaving_) wait_for(l.parts);
+  for (const Leaving& l : leaving_) wait_for(l.parts, exposed_wait_.finish);
   leaving_.clear();
   schedule_ = nullptr;
 }

@@ -60,7 +60,7 @@ class NullStreams final : public CsxStreams {
     schedule_ = nullptr;
   }
 
-  double exposed_wait_s() const override { return 0; }  // nothing travels
+  ExposedWait exposed_wait() const override { return {}; }  // nothing travels
 
  private:
   std::int64_t elements(BlockId b) const { return schedule_->blocks[static_cast<std::size_t>(b.index)].elements; }

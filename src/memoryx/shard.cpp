@@ -6,6 +6,7 @@
 
 #include "row_part.hpp"
 
+#include "wsc/base/clock.hpp"
 #include "wsc/base/error.hpp"
 
 namespace wsc::memoryx {
@@ -23,6 +24,7 @@ struct Shard::Impl {
   std::vector<ParamId> bad;             // their first parameters that were not finite, one per block
   bool norm_taken = false;              // the next gradient opens a new pass
   std::vector<double> row_sums;         // scratch
+  double optimizer_s = 0;               // since it was last taken
 
   BlockPart& part(BlockId block) { return parts.at(block.index); }
   bool is_rows(BlockId block) const { return block.index >= static_cast<int>(parts.size()); }
@@ -72,6 +74,7 @@ void Shard::use_rows(const std::vector<RowUse>& uses) {
 }
 
 float* Shard::on_send(BlockId block, std::int64_t begin, std::int64_t end) {
+  const Timed timed(impl_->optimizer_s);
   if (impl_->is_rows(block)) return impl_->row_part(block).weights(impl_->exec, impl_->rule, impl_->decision, begin, end);
   BlockPart& part = impl_->part(block);
   WSC_EXPECT(part.begin() <= begin && begin <= end && end <= part.end());
@@ -80,6 +83,7 @@ float* Shard::on_send(BlockId block, std::int64_t begin, std::int64_t end) {
 }
 
 float* Shard::gradient(BlockId block, int copy) {
+  const Timed timed(impl_->optimizer_s);
   const bool rows = impl_->is_rows(block);
   BlockPart& part = rows ? impl_->row_part(block).table() : impl_->part(block);
   impl_->update(part, part.end());  // sums of the next step must not be added to those that wait for their update
@@ -89,6 +93,7 @@ float* Shard::gradient(BlockId block, int copy) {
 
 void Shard::on_gradient(BlockId block, bool last) {
   if (!last) return;
+  const Timed timed(impl_->optimizer_s);
   if (impl_->norm_taken) {
     std::fill(impl_->bad.begin(), impl_->bad.end(), ParamId());
     impl_->norm_taken = false;
@@ -115,6 +120,8 @@ ExactSum Shard::take_squared_norm() {
   return total;
 }
 
+double Shard::take_optimizer_s() { return std::exchange(impl_->optimizer_s, 0); }
+
 std::string Shard::non_finite_parameter() const {
   ParamId first;
   for (const ParamId id : impl_->bad)
@@ -130,6 +137,7 @@ void Shard::decide(const UpdateDecision& decision) {
 }
 
 void Shard::apply_pending() {
+  const Timed timed(impl_->optimizer_s);
   for (BlockPart& part : impl_->parts) impl_->update(part, part.end());
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 
+#include "wsc/base/clock.hpp"
 #include "wsc/train/roles.hpp"
 #include "wsc/train/step.hpp"
 
@@ -32,6 +33,8 @@ std::optional<data::BatchPart> CsxRole::part_of_step(std::int64_t step) {
 
 /// The next batch. Where it cannot be read, one without samples: the other ranks count on this one's part in the pass.
 data::Batch CsxRole::next(data::BatchReader& reader, std::int64_t number) {
+  data_s_ = 0;
+  const Timed timed(data_s_);
   try {
     std::optional<data::Batch> batch = reader.next();
     WSC_ASSERT(batch && batch->step == number);
@@ -75,7 +78,9 @@ void CsxRole::start_evaluation(std::int64_t first) {
 void CsxRole::report(RankReport& report) const {
   report.loss = losses_.loss;
   report.valid_tokens = losses_.valid_tokens;
-  report.exposed_wait_s = streams_->exposed_wait_s();
+  report.seconds.compute = csx_.compute_s();
+  report.seconds.data = data_s_;
+  report.seconds.wait = streams_->exposed_wait();
   report.arena_bytes = csx_.arena_bytes();
   if (!failure_) return;
   report.error = static_cast<std::int32_t>(failure_->code());

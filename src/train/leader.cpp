@@ -68,6 +68,7 @@ ExitCode Leader::run() {
     throw LeaderStop(ExitCode::numerical, "the run ends at step " + std::to_string(state_.step) + " among steps whose gradients were not " +
                                               "finite: it has diverged. " + last_good());
   const double seconds = run_watch_.seconds();
+  if (table_.steps() > 0) log::info(table_.text(besides_));
   if (!last_reports_.empty()) log::info("Ranks:\n" + rank_table(last_reports_, setup_.layout, !setup_.streamed));
   log::info(printf_text("Processed %lld samples in %.1f s (%.2f samples/sec).", static_cast<long long>(run_samples_), seconds,
                         static_cast<double>(run_samples_) / std::max(seconds, 1e-9)));
@@ -178,7 +179,7 @@ void Leader::take_counters(const std::vector<RankReport>& reports, StepMetrics& 
     std::int64_t& peak = memoryx ? m.memoryx_peak_bytes : m.csx_peak_bytes;
     peak = std::max(peak, reports[r].resident_peak_bytes);
     if (memoryx) continue;
-    m.exposed_wait_s = std::max(m.exposed_wait_s, reports[r].exposed_wait_s);
+    m.exposed_wait_s = std::max(m.exposed_wait_s, reports[r].seconds.wait.total());
     moving_s = std::max(moving_s, reports[r].counters.moving_s);
     weight_bytes += reports[r].counters.weight_bytes_received;
     gradient_bytes += reports[r].counters.gradient_bytes_sent;
@@ -192,6 +193,8 @@ void Leader::take_counters(const std::vector<RankReport>& reports, StepMetrics& 
 void Leader::record(const std::vector<RankReport>& reports, StepMetrics& m, double seconds) {
   take_counters(reports, m);
   m.step_s = seconds;
+  m.parts = breakdown(reports, setup_.layout, setup_.streamed, seconds);
+  table_.add(m.parts, m.step_s, m.overlap);
 
   logged_tokens_ += m.batch * setup_.tokens;
   logged_samples_ += m.batch;
@@ -208,6 +211,7 @@ void Leader::print_step(const StepMetrics& reported) {
   rate_ = rate_ == 0 ? samples_per_s : 0.6 * samples_per_s + 0.4 * rate_;  // cerebras.md 3.8
   log_watch_.restart();
   logged_samples_ = logged_tokens_ = 0;
+  m.checkpoint_s = besides_.checkpoints - std::exchange(logged_checkpoints_s_, besides_.checkpoints);
   metrics_.add(metrics_row(m));
 
   const double run_s = std::max(run_watch_.seconds(), 1e-9), global_rate = static_cast<double>(run_samples_) / run_s;
@@ -221,6 +225,7 @@ void Leader::print_step(const StepMetrics& reported) {
 }
 
 void Leader::evaluate() {
+  const Timed timed(besides_.evaluations);
   const Stopwatch watch;
   const std::int64_t samples = data_.evaluate->size(), batch = settings_.eval_input.batch_size;
   const auto go_on = [&](const std::vector<RankReport>& reports) {
@@ -248,6 +253,7 @@ std::string Leader::last_good() const {
 }
 
 void Leader::save() {
+  const Timed timed(besides_.checkpoints);
   const Stopwatch watch;
   if (state_.skipped_in_a_row > 0) {  // such a state must not take the place of a good one
     log::warning("No checkpoint at step " + std::to_string(state_.step) + ": the last " + std::to_string(state_.skipped_in_a_row) +

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wsc/train/member.hpp"
 
+#include "wsc/base/clock.hpp"
 #include "wsc/base/error.hpp"
 #include "wsc/base/process.hpp"
 #include "wsc/optimizer/update_rule.hpp"
@@ -53,9 +54,14 @@ void Member::load(const std::filesystem::path& leaders, checkpoint::What what) {
 }
 
 RankReport Member::run(const PassOrder& order) {
+  const Stopwatch watch;
+  if (memoryx_) memoryx_->shard().take_optimizer_s();  // of saves
   if (memoryx_) memoryx_->decide(order);
   const PlannedPass& pass = order.kind == PassKind::step ? plans_.train(order.batch) : plans_.evaluate();
-  const PassStream stream(control_, graph_, pass, csx_ ? &csx_->read(order) : nullptr);
+  const data::Batch* const batch = csx_ ? &csx_->read(order) : nullptr;
+  const Stopwatch agreement;
+  const PassStream stream(control_, graph_, pass, batch);
+  const double agreement_s = agreement.seconds();
   if (memoryx_) memoryx_->serve(stream);
   if (csx_) csx_->run(order, stream);
 
@@ -65,6 +71,8 @@ RankReport Member::run(const PassOrder& order) {
   report.stop_requested = stop_signal();
   if (control_.channel()) report.counters = control_.channel()->counters();
   report.resident_peak_bytes = resident_peak_bytes();
+  report.seconds.pass = watch.seconds();
+  report.seconds.agreement = agreement_s;
   return report;
 }
 

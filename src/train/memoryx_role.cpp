@@ -23,6 +23,7 @@ void MemoryxRole::serve(const PassStream& stream) {
 
 void MemoryxRole::report(RankReport& report) {
   const std::string guilty = shard_.non_finite_parameter();
+  report.seconds.optimizer = shard_.take_optimizer_s();
   report.squared_norm = shard_.take_squared_norm();
   std::strncpy(report.message, guilty.c_str(), sizeof report.message - 1);
   const auto held = shard_.bytes();

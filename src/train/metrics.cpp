@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wsc/train/metrics.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "wsc/base/error.hpp"
@@ -16,8 +17,11 @@ CsvFile::CsvFile(const std::filesystem::path& path, const std::string& header, s
     std::ifstream old(path);
     std::string line;
     std::getline(old, line);
-    while (std::getline(old, line))
-      if (!line.empty() && std::atoll(line.c_str()) <= last_step) kept.push_back(line);
+    while (std::getline(old, line)) {
+      if (line.empty() || std::atoll(line.c_str()) > last_step) continue;
+      const auto missing = std::count(header.begin(), header.end(), ',') - std::count(line.begin(), line.end(), ',');
+      kept.push_back(line + std::string(static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, missing)), ','));
+    }
   }
   const std::filesystem::path fresh = path.string() + ".new";
   out_.open(fresh, std::ios::trunc);
@@ -37,15 +41,20 @@ void CsvFile::add(const std::string& row) {
 
 std::string metrics_header() {
   return "step,loss,grad_norm,learning_rate,tokens_per_s,exposed_wait_s,step_s,overlap,batch,valid_tokens,skipped,weight_bytes,"
-         "gradient_bytes,csx_peak_bytes,memoryx_peak_bytes,loss_scale";
+         "gradient_bytes,csx_peak_bytes,memoryx_peak_bytes,loss_scale,compute_s,wait_first_weights_s,wait_weights_s,wait_gradient_buffers_"
+         "s,wait_finish_s,"
+         "optimizer_s,data_s,agreement_s,other_s,checkpoint_s";
 }
 
 std::string metrics_row(const StepMetrics& m) {
+  const Breakdown& p = m.parts;
   return printf_text("%lld,%.17g,%.17g,%.17g,%.6g,%.6g,%.6g,%.6g,%lld,%lld,%d,%lld,%lld,%lld,%lld,%.10g", static_cast<long long>(m.step),
                      m.loss, m.grad_norm, m.learning_rate, m.tokens_per_s, m.exposed_wait_s, m.step_s, m.overlap,
                      static_cast<long long>(m.batch), static_cast<long long>(m.valid_tokens), m.skipped ? 1 : 0,
                      static_cast<long long>(m.weight_bytes), static_cast<long long>(m.gradient_bytes),
-                     static_cast<long long>(m.csx_peak_bytes), static_cast<long long>(m.memoryx_peak_bytes), m.loss_scale);
+                     static_cast<long long>(m.csx_peak_bytes), static_cast<long long>(m.memoryx_peak_bytes), m.loss_scale) +
+         printf_text(",%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g", p.compute, p.wait.first_weights, p.wait.weights,
+                     p.wait.gradient_buffers, p.wait.finish, p.optimizer, p.data, p.agreement, p.other, m.checkpoint_s);
 }
 
 std::string rank_table(const std::vector<RankReport>& reports, const fabric::Layout& layout, bool one_process) {

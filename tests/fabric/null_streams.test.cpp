@@ -18,7 +18,7 @@ TEST(NullStreams, GiveExactNumbers) {
       EXPECT_NO_THROW(script::csx_pass(*streams, schedule, CsxId(0), pass, jitter)) << seed;
       EXPECT_NO_THROW(shard.end_pass());
     }
-    EXPECT_EQ(streams->exposed_wait_s(), 0);
+    EXPECT_EQ(streams->exposed_wait().total(), 0);
   }
 }
 

@@ -214,7 +214,7 @@ void csx_pass(CsxStreams& streams, const StreamSchedule& schedule, CsxId csx, in
     streams.send(i);
   }
   streams.finish();
-  require(streams.exposed_wait_s() >= 0, "negative wait");
+  require(streams.exposed_wait().total() >= 0, "negative wait");
 }
 
 void run_rank(Channel& channel, const StreamSchedule& schedule, int passes, unsigned seed, int csx_per_window) {

@@ -4,6 +4,10 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -74,6 +78,20 @@ class Loopback : public testing::Test {
     return checkpoint::diff(file(a), file(b)).model_relative_norm;
   }
 
+  /// Rows of a CSV file, by column.
+  static std::vector<std::map<std::string, double>> columns(const fs::path& path) {
+    std::ifstream file(path);
+    std::vector<std::string> names;
+    std::vector<std::map<std::string, double>> rows;
+    for (std::string line, field; std::getline(file, line);) {
+      std::istringstream fields(line);
+      if (!names.empty()) rows.emplace_back();
+      for (std::size_t i = 0; std::getline(fields, field, ','); ++i)
+        rows.empty() ? names.push_back(field) : void(rows.back()[names.at(i)] = std::stod(field));
+    }
+    return rows;
+  }
+
   fs::path folder_;
 };
 
@@ -127,6 +145,30 @@ TEST_F(Loopback, ResumedOnTheSameLayoutBitwiseAndOnAnotherToRounding) {
   EXPECT_EQ(distance("parts", "whole"), 0);
   ASSERT_EQ(run(settings("elsewhere"), 1, 3), ExitCode::ok);
   EXPECT_LE(distance("elsewhere", "whole"), 1e-5);
+}
+
+// A second of a csx's pass is counted once: the parts never exceed the step, and what is left of it has a name.
+TEST_F(Loopback, ThePartsOfAStepAddUpToIt) {
+  for (const int csx : {0, 1, 2}) {
+    const std::string name = "parts" + std::to_string(csx);
+    ASSERT_EQ(run(settings(name, "checkpoint_steps=2\n[csx]\nwaves=2\n"), csx > 0 ? 1 : 0, csx), ExitCode::ok);
+    const auto rows = columns(folder_ / name / "metrics.csv");
+    ASSERT_EQ(rows.size(), 4u);
+    for (const auto& row : rows) {
+      double sum = csx == 0 ? row.at("optimizer_s") : 0, waits = 0;
+      for (const char* wait : {"wait_first_weights_s", "wait_weights_s", "wait_gradient_buffers_s", "wait_finish_s"}) waits += row.at(wait);
+      for (const char* part : {"compute_s", "data_s", "agreement_s", "other_s"}) {
+        EXPECT_GE(row.at(part), 0) << part;
+        sum += row.at(part);
+      }
+      EXPECT_NEAR(sum + waits, row.at("step_s"), 1e-4 * row.at("step_s"));
+      EXPECT_NEAR(waits, row.at("exposed_wait_s"), 1e-4 * waits);
+      EXPECT_GT(row.at("compute_s"), 0);
+      EXPECT_GT(row.at("optimizer_s"), 0);
+    }
+    EXPECT_EQ(rows[0].at("checkpoint_s"), 0);
+    EXPECT_GT(rows[2].at("checkpoint_s"), 0);
+  }
 }
 
 TEST_F(Loopback, ADivergedRunFailsAndSavesNothing) {

@@ -17,4 +17,17 @@ class Stopwatch {
   Clock::time_point start_ = Clock::now();
 };
 
+/// Adds the seconds of its own life to a sum.
+class Timed {
+ public:
+  explicit Timed(double& sum) : sum_(sum) {}
+  ~Timed() { sum_ += watch_.seconds(); }
+  Timed(const Timed&) = delete;
+  Timed& operator=(const Timed&) = delete;
+
+ private:
+  double& sum_;
+  Stopwatch watch_;
+};
+
 }  // namespace wsc

@@ -52,6 +52,8 @@ class Csx {
 
   /// Losses of the waves of this pass so far.
   LossSum result() const { return sum_; }
+  /// Seconds spent in load() and visit() since begin().
+  double compute_s() const { return compute_s_; }
   /// Logits (rows, V) of the last tile of the last stage, of an evaluation: for tests and generation.
   Matrix<const float> logits() const;
 
@@ -81,6 +83,7 @@ class Csx {
   Buffer<float> arena_;
   WaveRows rows_;
   LossSum sum_;
+  double compute_s_ = 0;
   std::int64_t last_tile_rows_ = 0;
 };
 

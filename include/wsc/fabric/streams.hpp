@@ -26,6 +26,23 @@ class ShardHandler {
   virtual void on_gradient(BlockId block, bool last) = 0;
 };
 
+/// Seconds that a csx was blocked on the stream, by cause.
+struct ExposedWait {
+  double first_weights = 0;     ///< for the blocks of the pass's first visit: nothing was computed yet that could hide them
+  double weights = 0;           ///< for the blocks of a later visit
+  double gradient_buffers = 0;  ///< until earlier gradients had left the place where a visit adds up its own
+  double finish = 0;            ///< at the end of the pass, until the last gradients had left
+
+  double total() const { return first_weights + weights + gradient_buffers + finish; }
+  ExposedWait& operator+=(const ExposedWait& o) {
+    first_weights += o.first_weights;
+    weights += o.weights;
+    gradient_buffers += o.gradient_buffers;
+    finish += o.finish;
+    return *this;
+  }
+};
+
 /// The csx end of the stream, for one pass after another. Visits are taken in order: wait(0), …, wait(n − 1).
 class CsxStreams {
  public:
@@ -41,8 +58,8 @@ class CsxStreams {
   virtual void send(int visit) = 0;
   /// Waits until everything of the pass has left.
   virtual void finish() = 0;
-  /// Seconds that calls above blocked since begin().
-  virtual double exposed_wait_s() const = 0;
+  /// Since begin().
+  virtual ExposedWait exposed_wait() const = 0;
 };
 
 /// One process holds both roles: hands out the master weights and lends the shard's gradient sum; nothing is copied. M = 1. Where

@@ -65,6 +65,9 @@ class Shard : public fabric::ShardHandler {
   /// Updates all that is pending now (checkpoints, end of the run).
   void apply_pending();
 
+  /// Seconds spent in updates and norms since the last call.
+  double take_optimizer_s();
+
   /// Names of the arrays stored per parameter besides the weight: exp_avg, exp_avg_sq | momentum_buffer.
   const std::vector<std::string>& state_names() const;
   /// The rows [first, first + n) of a parameter that this shard owns, as a run of elements of the parameter, and its arrays.

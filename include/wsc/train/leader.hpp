@@ -55,6 +55,9 @@ class Leader {
   std::int64_t logged_tokens_ = 0, logged_samples_ = 0, run_samples_ = 0;
   double rate_ = 0;  // smoothed samples per second
   double moving_s_before_ = 0;
+  BreakdownTable table_;
+  Besides besides_;
+  double logged_checkpoints_s_ = 0;
   std::int64_t weight_bytes_before_ = 0, gradient_bytes_before_ = 0;
 };
 

@@ -21,6 +21,8 @@ struct StepMetrics {
   double loss_scale = 1;
   double tokens_per_s = 0;    ///< B·T / wall seconds since the row before, waits and pauses included
   double exposed_wait_s = 0;  ///< largest over the csx: compute blocked on the stream
+  Breakdown parts;            ///< of step_s
+  double checkpoint_s = 0;    ///< that rank 0 spent in saves since the row before
   double step_s = 0;          ///< seconds of this step
   double overlap = 0;         ///< 1 − exposed wait / seconds that bytes were moving; 1 where nothing moved
   std::int64_t batch = 0, valid_tokens = 0;
@@ -34,7 +36,8 @@ struct StepMetrics {
 /// A CSV file of a run: rows past the step that a resumed run starts from are dropped. Every row is flushed.
 class CsvFile {
  public:
-  /// Keeps rows whose first column is ≤ `last_step`, rewrites the file with this header where needed.
+  /// Keeps rows whose first column is ≤ `last_step`, rewrites the file with this header. Rows of an older header, which had fewer columns
+  /// at its end, are filled up with empty ones.
   CsvFile(const std::filesystem::path& path, const std::string& header, std::int64_t last_step);
   void add(const std::string& row);
 

@@ -8,6 +8,7 @@
 #include "wsc/base/exact_sum.hpp"
 #include "wsc/fabric/channel.hpp"
 #include "wsc/memoryx/shard.hpp"
+#include "wsc/train/breakdown.hpp"
 
 namespace wsc::train {
 
@@ -38,8 +39,8 @@ struct RankReport {
   std::int64_t valid_tokens = 0;    ///< csx
   ExactSum squared_norm;            ///< memoryx: Σ g² of the shard
   std::int32_t stop_requested = 0;  ///< number of the signal, or 0
-  double exposed_wait_s = 0;        ///< csx: compute blocked on the stream in this pass
-  fabric::Counters counters;        ///< since the start
+  PassSeconds seconds;
+  fabric::Counters counters;  ///< since the start
   std::int64_t resident_peak_bytes = 0;
   std::int64_t arena_bytes = 0, weight_bytes = 0, gradient_bytes = 0, state_bytes = 0;  ///< held now, by purpose
   std::int32_t error = 0;                                                               ///< exit code of what failed here, or 0

@@ -73,6 +73,7 @@ class CsxRole {
   std::optional<data::BatchReader> train_reader_, eval_reader_;
   data::Batch batch_;
   csx::LossSum losses_;
+  double data_s_ = 0;             // of this pass
   std::optional<Error> failure_;  // of reading: the pass goes on without samples, its report says why
 };
 
