@@ -7,7 +7,8 @@
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
+
+#include "wsc/base/process.hpp"
 
 namespace wsc::log {
 namespace {
@@ -35,12 +36,6 @@ std::shared_ptr<spdlog::logger> terminal(spdlog::level::level_enum level) {
 std::shared_ptr<spdlog::logger>& file() {
   static std::shared_ptr<spdlog::logger> logger;
   return logger;
-}
-
-std::string host_name() {
-  char name[256] = {};
-  gethostname(name, sizeof name - 1);
-  return name;
 }
 
 void write(spdlog::level::level_enum level, const std::string& message, bool terminal_too) {

@@ -6,12 +6,12 @@
 #include <cstdio>
 #include <vector>
 
-#include "wsc/base/clock.hpp"
 #include "wsc/base/format.hpp"
 #include "wsc/cli/cluster.hpp"
 #include "wsc/cli/kokkos_scope.hpp"
 #include "wsc/config/deck.hpp"
 #include "wsc/fabric/bench_stream.hpp"
+#include "wsc/kernels/measured_product.hpp"
 
 namespace wsc::cli {
 namespace {
@@ -30,9 +30,9 @@ ExitCode bench_kernels(Arguments arguments) {
   };
   for (const Shape s : {Shape{1024, 768, 2304}, Shape{1024, 768, 3072}, Shape{1024, 3072, 768}, Shape{256, 768, 50257},
                         Shape{768, 128, 512}, Shape{64, 768, 768}}) {
-    const Product product{kernels::Transpose::no, kernels::Transpose::yes, s.rows, s.out, s.in, false};  // forward of a linear op
+    const kernels::Product product{kernels::Transpose::no, kernels::Transpose::yes, s.rows, s.out, s.in, false};  // forward of a linear op
     std::printf("%8lld %8lld %8lld %10.1f\n", static_cast<long long>(s.rows), static_cast<long long>(s.in), static_cast<long long>(s.out),
-                1e-9 * product.flops() / product_s(product, 7));
+                1e-9 * product.flops() / kernels::product_s(product, 7));
   }
   return ExitCode::ok;
 }
@@ -66,24 +66,6 @@ ExitCode bench_stream(Arguments arguments) {
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
-}
-
-double product_s(const Product& p, int runs) {
-  const Exec exec;
-  const auto fresh = [&](std::int64_t n) {
-    Buffer<float> b(Kokkos::view_alloc("wsc::cli::operand", Kokkos::WithoutInitializing), static_cast<std::size_t>(n));
-    Kokkos::deep_copy(exec, b, 0.01f);
-    return b;
-  };
-  const Buffer<float> a = fresh(p.m * p.k), b = fresh(p.k * p.n), c = fresh(p.m * p.n);
-  const std::int64_t a_stride = p.ta == kernels::Transpose::yes ? p.m : p.k, b_stride = p.tb == kernels::Transpose::yes ? p.k : p.n;
-  std::vector<double> seconds;
-  for (int run = 0; run <= runs; ++run) {
-    const Stopwatch watch;
-    kernels::gemm<float>(exec, p.ta, p.tb, p.m, p.n, p.k, 1, {a.data(), a_stride}, {b.data(), b_stride}, p.adds ? 1 : 0, c.data(), p.n);
-    if (run > 0) seconds.push_back(watch.seconds());
-  }
-  return median(seconds);
 }
 
 ExitCode bench(Arguments arguments) {

@@ -15,6 +15,7 @@
 #include "wsc/cli/bench.hpp"
 #include "wsc/cli/kokkos_scope.hpp"
 #include "wsc/config/deck.hpp"
+#include "wsc/kernels/measured_product.hpp"
 #include "wsc/memoryx/shard.hpp"
 #include "wsc/models/gpt.hpp"
 #include "wsc/plan/split.hpp"
@@ -23,6 +24,7 @@
 namespace wsc::cli {
 namespace {
 
+using kernels::Product;
 using kernels::Transpose;
 
 /// Seconds by name: of the innermost open region, or of a kernel outside of any.
@@ -193,7 +195,7 @@ ExitCode bench_step(Arguments arguments) {
     }
     parts["(rest)"].push_back(rest);
     double bound = 0;
-    for (const auto& [product, count] : all) bound += static_cast<double>(count) * product_s(product, 3);
+    for (const auto& [product, count] : all) bound += static_cast<double>(count) * kernels::product_s(product, 3);
     bound_s.push_back(bound);
   }
 

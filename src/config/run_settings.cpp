@@ -22,6 +22,9 @@ void declare(Registry& registry, RunSettings& s) {
       .in("steps");
   o.add("eval_steps", s.eval_steps, 0, at_least(1), "Batches of an evaluation").in("batches").with_word("all", 0);
   o.add("allow_changes", s.allow_changes, false, anything, "Go on although the deck differs from the one this run began with");
+  o.add("trace", s.trace, "", anything,
+        "Write a timeline of all ranks to this file, which chrome://tracing and https://ui.perfetto.dev open");
+  o.add("trace_steps", s.trace_steps, 10, at_least(1), "Steps that the timeline shows, from the start of the run").in("steps");
   o.add("max_hours", s.max_hours, 0.0, non_negative, "Save and stop with exit code 75 after this wall time; 0 = no limit").in("hours");
 }
 

@@ -10,6 +10,7 @@
 
 #include "wsc/base/clock.hpp"
 #include "wsc/base/error.hpp"
+#include "wsc/base/trace.hpp"
 #include "wsc/kernels/elementwise.hpp"
 #include "wsc/kernels/ops.hpp"
 #include "wsc/plan/arena.hpp"
@@ -77,6 +78,7 @@ void Csx::load(const data::Batch& batch, std::int64_t wave) {
 void Csx::visit(int index, const VisitBlocks& blocks) {
   const Timed timed(compute_s_);
   const plan::PlannedVisit& visit = plan_->visits[index];
+  const trace::Span span(plan::direction_name(visit.direction), graph_[visit.stage].name.c_str());
   const std::vector<RowRange>& leaves = rows_.leaves();
   const bool sums = plan_->leaf_sums > 0 && !visit.stream.gradients.empty();
   for (std::size_t k = 0; k < leaves.size(); ++k) {

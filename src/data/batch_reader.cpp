@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "wsc/base/error.hpp"
+#include "wsc/base/trace.hpp"
 
 namespace wsc::data {
 
@@ -16,7 +17,11 @@ BatchReader::BatchReader(const Dataset& dataset, const Sampler& sampler, Source 
       step_(first_step),
       prefetch_batches_(static_cast<std::size_t>(prefetch_batches)) {
   WSC_EXPECT(prefetch_batches >= 0 && sampler.samples() == dataset.size());
-  if (prefetch_batches > 0) thread_ = std::thread([this] { run(); });
+  if (prefetch_batches > 0)
+    thread_ = std::thread([this, rank = trace::this_rank()] {
+      trace::set_thread(rank, "reader");
+      run();
+    });
 }
 
 BatchReader::~BatchReader() {
@@ -29,6 +34,7 @@ BatchReader::~BatchReader() {
 }
 
 BatchReader::Item BatchReader::read(std::int64_t step) const noexcept {
+  const trace::Span span("read batch", nullptr, step);
   try {
     std::optional<BatchPart> part = source_(step);
     if (!part) return {};

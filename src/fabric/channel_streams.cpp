@@ -6,6 +6,7 @@
 #include "gradient_memory.hpp"
 
 #include "wsc/base/error.hpp"
+#include "wsc/base/trace.hpp"
 #include "wsc/fabric/streams.hpp"
 
 namespace wsc::fabric {
@@ -44,7 +45,8 @@ class ChannelStreams final : public CsxStreams {
   };
 
   void receive(const Visit& visit);
-  static void wait_for(const std::vector<Ticket>& tickets, double& cause_s) {
+  static void wait_for(const std::vector<Ticket>& tickets, const char* cause, double& cause_s) {
+    const trace::Span span(cause);
     for (const Ticket& t : tickets) cause_s += t.wait();
   }
   /// Waits until no gradient is on its way out of elements [begin, end).
@@ -71,7 +73,7 @@ std::vector<const float*> ChannelStreams::wait(int visit) {
   channel_.release();
   const int horizon = std::min(visit + schedule_->prefetch, visit_count() - 1);
   for (int i = visit + static_cast<int>(arriving_.size()); i <= horizon; ++i) receive(visit_at(i));
-  wait_for(arriving_.front(), visit == 0 ? exposed_wait_.first_weights : exposed_wait_.weights);
+  wait_for(arriving_.front(), "wait for weights", visit == 0 ? exposed_wait_.first_weights : exposed_wait_.weights);
   arriving_.pop_front();
   ++next_;
   std::vector<const float*> weights;
@@ -106,7 +108,7 @@ std::vector<float*> ChannelStreams::gradients(int visit) {
 
 void ChannelStreams::wait_until_left(std::int64_t begin, std::int64_t end) {
   for (const Leaving& l : leaving_) {
-    if (l.begin < end && begin < l.end) wait_for(l.parts, exposed_wait_.gradient_buffers);
+    if (l.begin < end && begin < l.end) wait_for(l.parts, "wait for gradient buffers", exposed_wait_.gradient_buffers);
   }
   std::erase_if(leaving_,
                 [](const Leaving& l) { return std::all_of(l.parts.begin(), l.parts.end(), [](const Ticket& t) { return t.done(); }); });
@@ -126,7 +128,7 @@ void ChannelStreams::send(int visit) {
 
 void ChannelStreams::finish() {
   WSC_EXPECT(schedule_ != nullptr && next_ == visit_count());
-  for (const Leaving& l : leaving_) wait_for(l.parts, exposed_wait_.finish);
+  for (const Leaving& l : leaving_) wait_for(l.parts, "wait for the last gradients to leave", exposed_wait_.finish);
   leaving_.clear();
   schedule_ = nullptr;
 }

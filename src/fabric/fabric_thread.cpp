@@ -9,6 +9,7 @@
 
 #include "wsc/base/error.hpp"
 #include "wsc/base/log.hpp"
+#include "wsc/base/trace.hpp"
 
 namespace wsc::fabric {
 namespace {
@@ -52,6 +53,10 @@ FabricThread::FabricThread(std::unique_ptr<Transport> transport, const Layout& l
       messages_in_flight_(static_cast<std::size_t>(std::max(1, settings.messages_in_flight))),
       exceptions_at_start_(std::uncaught_exceptions()),
       lanes_(static_cast<std::size_t>(2 * layout.memoryx + 1)) {
+  for (int m = 0; m < layout.memoryx; ++m) {
+    lanes_[static_cast<std::size_t>(m)].name = "weights of shard " + std::to_string(m);
+    lanes_[static_cast<std::size_t>(layout.memoryx + m)].name = "gradients of shard " + std::to_string(m);
+  }
   thread_ = std::thread([this] { run(); });
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return opened_ || open_error_; });
@@ -155,6 +160,7 @@ bool FabricThread::open() {
   } else {
     rank_ = transport_->rank();
     log::set_rank(rank_.index, layout_.ranks());
+    trace::set_thread(rank_.index, "fabric");
     opened_ = true;
   }
   changed_.notify_all();
@@ -195,6 +201,7 @@ bool FabricThread::post_next(Lane& lane) {
     Transfer& transfer = lane.queue.front();
     const Message chunk = next_chunk(transfer.rest);
     if (!may_post(lane, chunk)) break;
+    if (transfer.ticket->moving.begin_s == 0) begin_moving(lane, transfer);
     lane.posted.push_back({transport_->post(chunk), chunk, transfer.ticket});
     count(chunk);
     transfer.rest.data += chunk.bytes;
@@ -206,11 +213,20 @@ bool FabricThread::post_next(Lane& lane) {
   return moved;
 }
 
+void FabricThread::begin_moving(Lane& lane, const Transfer& transfer) {
+  transfer.ticket->moving = {lane.name.c_str(), nullptr, trace::now_s(), 0, lane.bytes_so_far, transfer.rest.bytes};
+  lane.bytes_so_far += transfer.rest.bytes;
+}
+
 bool FabricThread::test_posted(Lane& lane) {
   for (Posted& p : lane.posted) {
     if (!p.pending->done()) continue;
     p.pending.reset();
-    if (--p.ticket->chunks_left == 0) p.ticket->complete();
+    if (--p.ticket->chunks_left > 0) continue;
+    trace::Event& moved = p.ticket->moving;
+    moved.end_s = trace::now_s();
+    if (trace::on() && !is_control(p.message)) trace::add(moved);
+    p.ticket->complete();
   }
   return std::erase_if(lane.posted, [](const Posted& p) { return p.pending == nullptr; }) > 0;
 }

@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "wsc/base/error.hpp"
+#include "wsc/base/trace.hpp"
 #include "wsc/fabric/streams.hpp"
 
 namespace wsc::fabric {
@@ -38,6 +39,7 @@ class ShardPass {
   std::int64_t end(BlockId b) const { return schedule_.blocks[b.index].bounds[shard_.index + 1]; }
   int visit_count() const { return static_cast<int>(schedule_.visits.size()); }
   static void wait(const std::vector<Ticket>& tickets) {
+    const trace::Span span("wait for the csx to take weights");
     for (const Ticket& t : tickets) t.wait();
   }
 
@@ -77,7 +79,10 @@ class ShardPass {
 
   void take_gradients(bool all) {
     while (!arriving_.empty() && (all || arriving_.front().ticket.done())) {
-      arriving_.front().ticket.wait();
+      {
+        const trace::Span span("wait for gradients");
+        arriving_.front().ticket.wait();
+      }
       handler_.on_gradient(arriving_.front().block, arriving_.front().last);
       arriving_.pop_front();
     }

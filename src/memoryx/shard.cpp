@@ -8,6 +8,7 @@
 
 #include "wsc/base/clock.hpp"
 #include "wsc/base/error.hpp"
+#include "wsc/base/trace.hpp"
 
 namespace wsc::memoryx {
 
@@ -35,6 +36,8 @@ struct Shard::Impl {
       if (r.active() && r.table_block() == table) return r.rows();
     return {};
   }
+  /// In the timeline: row blocks have the name of their table.
+  const char* name(BlockId block) { return graph[is_rows(block) ? row_part(block).table_block() : block].name.c_str(); }
   void update(BlockPart& part, std::int64_t end) { part.update(exec, rule, decision, end); }
 };
 
@@ -75,6 +78,7 @@ void Shard::use_rows(const std::vector<RowUse>& uses) {
 
 float* Shard::on_send(BlockId block, std::int64_t begin, std::int64_t end) {
   const Timed timed(impl_->optimizer_s);
+  const trace::Span span("update", impl_->name(block));
   if (impl_->is_rows(block)) return impl_->row_part(block).weights(impl_->exec, impl_->rule, impl_->decision, begin, end);
   BlockPart& part = impl_->part(block);
   WSC_EXPECT(part.begin() <= begin && begin <= end && end <= part.end());
@@ -94,6 +98,7 @@ float* Shard::gradient(BlockId block, int copy) {
 void Shard::on_gradient(BlockId block, bool last) {
   if (!last) return;
   const Timed timed(impl_->optimizer_s);
+  const trace::Span span("norm", impl_->name(block));
   if (impl_->norm_taken) {
     std::fill(impl_->bad.begin(), impl_->bad.end(), ParamId());
     impl_->norm_taken = false;
@@ -138,6 +143,7 @@ void Shard::decide(const UpdateDecision& decision) {
 
 void Shard::apply_pending() {
   const Timed timed(impl_->optimizer_s);
+  const trace::Span span("update of all that is pending");
   for (BlockPart& part : impl_->parts) impl_->update(part, part.end());
 }
 

@@ -9,8 +9,6 @@
 namespace wsc::plan {
 namespace {
 
-const char* name(Direction d) { return d == Direction::forward ? "forward" : d == Direction::turn ? "turn" : "backward"; }
-
 std::string bytes(std::int64_t n) { return bytes_text(static_cast<double>(n)); }
 
 /// Stages with equal plans and sizes print as one line.
@@ -67,6 +65,13 @@ std::string summary_text(const Summary& s, const Graph& graph, const Plan& plan)
                    bytes(b.scratch).c_str(), bytes(b.weight_window).c_str(), bytes(b.gradient_buffers).c_str());
   t += printf_text("                   fabric %s, batches %s, program and libraries %s\n", bytes(b.fabric_buffers).c_str(),
                    bytes(b.batches).c_str(), bytes(b.library).c_str());
+  const Prediction& p = s.prediction;
+  t += printf_text("  predicted step   %.4g s: compute %.4g s, optimizer %.4g s%s\n", p.step, p.compute, p.optimizer,
+                   r.streamed ? printf_text(" beside it, exposed wait %.4g s (%.1f %%); overlap %.1f %%", p.exposed_wait,
+                                            100 * p.exposed_wait / p.step, 100 * p.overlap)
+                                    .c_str()
+                              : "");
+  t += "                   at the rates of cluster.gflops_per_thread, memory_gbytes_per_s and link_gbytes_per_s\n";
   if (!plan.fits) t += "  advice           " + does_not_fit(graph, plan) + "\n";
   t += "  stages           first … last                                                     count  elements      tile rows  backward\n";
   for (const StageLine& line : stage_lines(graph, plan)) {
@@ -112,6 +117,10 @@ std::string summary_json(const Summary& s, const Graph& graph, const Plan& plan)
   j["wire_bytes_per_step"] = {{"weights_to_each_window", s.wire.to_each_window},
                               {"gradients_from_each_csx", s.wire.from_each_csx},
                               {"weights_from_memoryx", s.wire.from_memoryx}};
+  const Prediction& p = s.prediction;
+  j["prediction"] = {{"step_s", p.step},       {"compute_s", p.compute},     {"optimizer_s", p.optimizer},
+                     {"weights_s", p.weights}, {"gradients_s", p.gradients}, {"exposed_wait_s", p.exposed_wait},
+                     {"overlap", p.overlap}};
   if (!plan.fits) j["advice"] = does_not_fit(graph, plan);
   for (std::size_t i = 0; i < graph.stages.size(); ++i) {
     const Extent one{plan.stages[i].tile_rows, r.tokens, r.threads};
@@ -123,14 +132,16 @@ std::string summary_json(const Summary& s, const Graph& graph, const Plan& plan)
                            {"forward_flops_per_tile", cost.forward_flops},
                            {"backward_flops_per_tile", cost.backward_flops},
                            {"forward_bytes_per_tile", cost.forward_bytes},
-                           {"backward_bytes_per_tile", cost.backward_bytes}});
+                           {"backward_bytes_per_tile", cost.backward_bytes},
+                           {"predicted_forward_s", p.stages[i].forward},
+                           {"predicted_backward_s", p.stages[i].backward}});
   }
   for (const PlannedVisit& v : plan.visits) {
     ordered_json receives = ordered_json::array(), gradients = ordered_json::array();
     for (const BlockId id : v.stream.receives) receives.push_back(block_name(graph, plan.row_blocks, id));
     for (const BlockId id : v.stream.gradients) gradients.push_back(block_name(graph, plan.row_blocks, id));
     j["stream"].push_back(
-        {{"stage", graph[v.stage].name}, {"direction", name(v.direction)}, {"receives", receives}, {"gradients", gradients}});
+        {{"stage", graph[v.stage].name}, {"direction", direction_name(v.direction)}, {"receives", receives}, {"gradients", gradients}});
   }
   return j.dump(1);
 }

@@ -47,8 +47,10 @@ void BreakdownTable::add(const Breakdown& step, double step_s, double overlap) {
   overlap_ += overlap;
 }
 
-std::string BreakdownTable::text(const Besides& besides) const {
-  const int n = std::max(1, steps_ - 1);
+double BreakdownTable::step_s() const { return seconds_ / counted(); }
+
+std::string BreakdownTable::text(const Besides& besides, const plan::Prediction& prediction) const {
+  const int n = counted();
   std::string text = printf_text("Where the time of a step went (mean of %d, on the csx that waited longest):\n", n);
   const auto line = [&](const char* what, double seconds) {
     text += printf_text("  %-40s %10.4f s %6.1f %%\n", what, seconds / n, 100 * seconds / std::max(seconds_, 1e-9));
@@ -70,6 +72,13 @@ std::string BreakdownTable::text(const Besides& besides) const {
   if (streamed)
     text += printf_text("Beside it: optimizer %.4f s per step on memoryx; overlap of transfers with compute %.1f %%.\n", sum_.optimizer / n,
                         100 * overlap_ / n);
+  const auto compare = [&](const char* what, double compute, double wait, double optimizer, double step, double overlap) {
+    text += printf_text("%-10s step %.4f s, compute %.4f s, optimizer %.4f s", what, step, compute, optimizer);
+    if (streamed) text += printf_text(", exposed wait %.4f s, overlap %.1f %%", wait, 100 * overlap);
+    text += "\n";
+  };
+  compare("Measured:", sum_.compute / n, sum_.wait.total() / n, sum_.optimizer / n, step_s(), overlap_ / n);
+  compare("Predicted:", prediction.compute, prediction.exposed_wait, prediction.optimizer, prediction.step, prediction.overlap);
   text += printf_text("Between steps, in all: checkpoints %.2f s, evaluations %.2f s.", besides.checkpoints, besides.evaluations);
   return text;
 }

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "wsc/base/clock.hpp"
+#include "wsc/base/trace.hpp"
 #include "wsc/train/roles.hpp"
 #include "wsc/train/step.hpp"
 
@@ -35,6 +36,7 @@ std::optional<data::BatchPart> CsxRole::part_of_step(std::int64_t step) {
 data::Batch CsxRole::next(data::BatchReader& reader, std::int64_t number) {
   data_s_ = 0;
   const Timed timed(data_s_);
+  const trace::Span span("wait for data");
   try {
     std::optional<data::Batch> batch = reader.next();
     WSC_ASSERT(batch && batch->step == number);

@@ -8,7 +8,10 @@
 
 #include "wsc/base/format.hpp"
 #include "wsc/base/log.hpp"
+#include "wsc/base/trace.hpp"
 #include "wsc/optimizer/schedule.hpp"
+#include "wsc/plan/cost.hpp"
+#include "wsc/plan/summary.hpp"
 #include "wsc/train/evaluate.hpp"
 
 namespace wsc::train {
@@ -29,7 +32,7 @@ auto alone(const Body& body) {
 }  // namespace
 
 Leader::Leader(Member& member, const Settings& settings, const Setup& setup, const RunData& data, checkpoint::RunLock& lock,
-               checkpoint::RunState state)
+               checkpoint::RunState state, double gemm_flops_per_s)
     : member_(member),
       settings_(settings),
       setup_(setup),
@@ -37,6 +40,7 @@ Leader::Leader(Member& member, const Settings& settings, const Setup& setup, con
       lock_(lock),
       state_(std::move(state)),
       loss_scale_(settings.precision, state_.loss_scale),
+      gemm_flops_per_s_(gemm_flops_per_s),
       metrics_(file_in(settings, "metrics.csv"), metrics_header(), state_.step),
       eval_csv_(file_in(settings, "eval.csv"), "step,loss,perplexity", state_.step) {
   if (state_.step > 0) saved_step_ = evaluated_step_ = state_.step;
@@ -61,14 +65,16 @@ ExitCode Leader::run() {
     alone([&] { lock_.touch(); });
     if (data_.evaluate && r.eval_frequency > 0 && state_.step % r.eval_frequency == 0 && !reason_to_stop()) evaluate();
     if (r.checkpoint_steps > 0 && state_.step % r.checkpoint_steps == 0) save();
+    if (member_.timeline() && member_.timeline()->complete(table_.steps())) write_timeline();
   }
   if (!stop && data_.evaluate && evaluated_step_ != state_.step && !reason_to_stop()) evaluate();
   if (saved_step_ != state_.step) save();
+  if (member_.timeline()) write_timeline();
   if (state_.skipped_in_a_row > 0)
     throw LeaderStop(ExitCode::numerical, "the run ends at step " + std::to_string(state_.step) + " among steps whose gradients were not " +
                                               "finite: it has diverged. " + last_good());
   const double seconds = run_watch_.seconds();
-  if (table_.steps() > 0) log::info(table_.text(besides_));
+  if (table_.steps() > 0) log::info(breakdown_text());
   if (!last_reports_.empty()) log::info("Ranks:\n" + rank_table(last_reports_, setup_.layout, !setup_.streamed));
   log::info(printf_text("Processed %lld samples in %.1f s (%.2f samples/sec).", static_cast<long long>(run_samples_), seconds,
                         static_cast<double>(run_samples_) / std::max(seconds, 1e-9)));
@@ -194,6 +200,7 @@ void Leader::record(const std::vector<RankReport>& reports, StepMetrics& m, doub
   take_counters(reports, m);
   m.step_s = seconds;
   m.parts = breakdown(reports, setup_.layout, setup_.streamed, seconds);
+  m.utilisation = model_flops(m.batch) / std::max(seconds, 1e-9) / gemm_flops_per_s_;
   table_.add(m.parts, m.step_s, m.overlap);
 
   logged_tokens_ += m.batch * setup_.tokens;
@@ -226,6 +233,7 @@ void Leader::print_step(const StepMetrics& reported) {
 
 void Leader::evaluate() {
   const Timed timed(besides_.evaluations);
+  const trace::Span span("evaluation", nullptr, state_.step);
   const Stopwatch watch;
   const std::int64_t samples = data_.evaluate->size(), batch = settings_.eval_input.batch_size;
   const auto go_on = [&](const std::vector<RankReport>& reports) {
@@ -252,8 +260,33 @@ std::string Leader::last_good() const {
                           : std::string("There is no checkpoint yet.");
 }
 
+double Leader::model_flops(std::int64_t batch) const {
+  return plan::flops_per_token(member_.graph(), member_.plans().train(batch).plan).model * static_cast<double>(batch * setup_.tokens);
+}
+
+/// At the end; predictions are those of the last step's plan.
+std::string Leader::breakdown_text() const {
+  const std::int64_t batch = settings_.batch_size(state_.step - 1);
+  const plan::Plan& plan = member_.plans().train(batch).plan;
+  const auto rates = plan::rates_from(settings_.cluster, setup_.threads);
+  const auto prediction = plan::predict(member_.graph(), plan, rates, static_cast<int>(member_.state_names().size()));
+  return table_.text(besides_, prediction) +
+         printf_text(
+             "\nUtilisation: %.1f %% of %.1f GFLOP/s, the fp32 matrix products of all csx measured alone at the start (model FLOPs: "
+             "attention in full, no recompute).",
+             100 * model_flops(batch) / std::max(table_.step_s(), 1e-9) / gemm_flops_per_s_, 1e-9 * gemm_flops_per_s_);
+}
+
+void Leader::write_timeline() {
+  PassOrder order;
+  order.kind = PassKind::timeline;
+  member_.control().from_leader(order);
+  member_.write_timeline();
+}
+
 void Leader::save() {
   const Timed timed(besides_.checkpoints);
+  const trace::Span span("checkpoint", nullptr, state_.step);
   const Stopwatch watch;
   if (state_.skipped_in_a_row > 0) {  // such a state must not take the place of a good one
     log::warning("No checkpoint at step " + std::to_string(state_.step) + ": the last " + std::to_string(state_.skipped_in_a_row) +

@@ -5,11 +5,32 @@
 #include "wsc/base/clock.hpp"
 #include "wsc/base/error.hpp"
 #include "wsc/base/process.hpp"
+#include "wsc/base/trace.hpp"
 #include "wsc/optimizer/update_rule.hpp"
 #include "wsc/plan/split.hpp"
 #include "wsc/train/stop.hpp"
 
 namespace wsc::train {
+namespace {
+
+// Each with an event in the timeline.
+PassOrder receive_order(Control& control) {
+  const trace::Span span("wait for an order");
+  return control.from_leader(PassOrder{});
+}
+
+std::vector<RankReport> report(Control& control, const RankReport& mine) {
+  const trace::Span span("report");
+  return control.to_leader(mine);
+}
+
+PassStream agree_on_rows(Control& control, const Graph& graph, const PlannedPass& pass, const data::Batch* batch) {
+  const trace::Span span("agree on rows");
+  return PassStream(control, graph, pass, batch);
+}
+
+}  // namespace
+
 Member::Member(const Graph& graph, const Settings& settings, const Plans& plans, const Setup& setup, const RunData& data, Control control)
     : graph_(graph), plans_(plans), control_(control), state_names_(optimizer::state_names(optimizer::update_rule(settings.optimizer))) {
   fabric::Channel* channel = control_.channel();
@@ -55,12 +76,13 @@ void Member::load(const std::filesystem::path& leaders, checkpoint::What what) {
 
 RankReport Member::run(const PassOrder& order) {
   const Stopwatch watch;
+  const trace::Span span(order.kind == PassKind::step ? "step" : "evaluation batch", nullptr, order.step);
   if (memoryx_) memoryx_->shard().take_optimizer_s();  // of saves
   if (memoryx_) memoryx_->decide(order);
   const PlannedPass& pass = order.kind == PassKind::step ? plans_.train(order.batch) : plans_.evaluate();
   const data::Batch* const batch = csx_ ? &csx_->read(order) : nullptr;
   const Stopwatch agreement;
-  const PassStream stream(control_, graph_, pass, batch);
+  const PassStream stream = agree_on_rows(control_, graph_, pass, batch);
   const double agreement_s = agreement.seconds();
   if (memoryx_) memoryx_->serve(stream);
   if (csx_) csx_->run(order, stream);
@@ -76,17 +98,25 @@ RankReport Member::run(const PassOrder& order) {
   return report;
 }
 
+void Member::write_timeline() {
+  timeline_->write();
+  timeline_.reset();
+}
+
 void obey(Member& member) {
   for (;;) {
-    const PassOrder order = member.control().from_leader(PassOrder{});
+    const PassOrder order = receive_order(member.control());
     switch (order.kind) {
       case PassKind::step:
       case PassKind::evaluate:
-        member.control().to_leader(member.run(order));
+        report(member.control(), member.run(order));
         break;
       case PassKind::save:
         if (member.shard() && order.decides) member.shard()->decide(order.decision);
         member.save({});
+        break;
+      case PassKind::timeline:
+        member.write_timeline();
         break;
       case PassKind::finish:
         return;
@@ -96,7 +126,7 @@ void obey(Member& member) {
 
 std::vector<RankReport> order_pass(Member& member, const PassOrder& order) {
   member.control().from_leader(order);
-  std::vector<RankReport> reports = member.control().to_leader(member.run(order));
+  std::vector<RankReport> reports = report(member.control(), member.run(order));
   for (std::size_t rank = 0; rank < reports.size(); ++rank)
     if (reports[rank].error != 0)
       throw LeaderStop(static_cast<ExitCode>(reports[rank].error),

@@ -43,7 +43,7 @@ std::string metrics_header() {
   return "step,loss,grad_norm,learning_rate,tokens_per_s,exposed_wait_s,step_s,overlap,batch,valid_tokens,skipped,weight_bytes,"
          "gradient_bytes,csx_peak_bytes,memoryx_peak_bytes,loss_scale,compute_s,wait_first_weights_s,wait_weights_s,wait_gradient_buffers_"
          "s,wait_finish_s,"
-         "optimizer_s,data_s,agreement_s,other_s,checkpoint_s";
+         "optimizer_s,data_s,agreement_s,other_s,checkpoint_s,utilisation";
 }
 
 std::string metrics_row(const StepMetrics& m) {
@@ -53,8 +53,8 @@ std::string metrics_row(const StepMetrics& m) {
                      static_cast<long long>(m.batch), static_cast<long long>(m.valid_tokens), m.skipped ? 1 : 0,
                      static_cast<long long>(m.weight_bytes), static_cast<long long>(m.gradient_bytes),
                      static_cast<long long>(m.csx_peak_bytes), static_cast<long long>(m.memoryx_peak_bytes), m.loss_scale) +
-         printf_text(",%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g", p.compute, p.wait.first_weights, p.wait.weights,
-                     p.wait.gradient_buffers, p.wait.finish, p.optimizer, p.data, p.agreement, p.other, m.checkpoint_s);
+         printf_text(",%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g", p.compute, p.wait.first_weights, p.wait.weights,
+                     p.wait.gradient_buffers, p.wait.finish, p.optimizer, p.data, p.agreement, p.other, m.checkpoint_s, m.utilisation);
 }
 
 std::string rank_table(const std::vector<RankReport>& reports, const fabric::Layout& layout, bool one_process) {

@@ -12,6 +12,7 @@
 #include "wsc/config/deck.hpp"
 #include "wsc/fabric/world.hpp"
 #include "wsc/kernels/gemm.hpp"
+#include "wsc/kernels/measured_product.hpp"
 #include "wsc/models/gpt.hpp"
 #include "wsc/optimizer/update_rule.hpp"
 #include "wsc/train/leader.hpp"
@@ -46,6 +47,23 @@ void announce(const Settings& settings, const Graph& graph, const Plans& plans, 
                         p.waves == 1 ? "" : "s", bytes_text(static_cast<double>(p.bytes.activations + p.bytes.scratch)).c_str(),
                         bytes_text(static_cast<double>(p.bytes.weight_window)).c_str(), guarantee(settings).c_str()));
   if (!settings.train_input.shuffle) log::info("Shuffling is off (train_input.shuffle): samples come in the order of the files.");
+}
+
+/// FLOPs in a second of matrix products alone, like those of the model's largest linear op, on all csx at once; on rank 0. Before anything
+/// large is allocated.
+double gemm_flops_per_s(Control& control, const Graph& graph, const plan::Plan& plan, const Setup& setup) {
+  double mine = 0;
+  if (!control.channel() || !setup.layout.is_memoryx(control.channel()->rank())) {
+    std::int64_t rows = 0, in = 0, out = 0;
+    for (std::size_t s = 0; s < graph.stages.size(); ++s)
+      for (const Op& op : graph.stages[s].ops)
+        if (const auto* linear = std::get_if<Linear>(&op); linear && linear->in * linear->out > in * out)
+          rows = plan.stages[s].tile_rows, in = linear->in, out = linear->out;
+    mine = kernels::linear_flops_per_s(rows, in, out);
+  }
+  double sum = 0;
+  for (const double rate : control.to_leader(mine)) sum += rate;
+  return sum;
 }
 
 /// The part of a run's state that every rank needs.
@@ -103,6 +121,7 @@ ExitCode train(const Settings& settings, Setup setup, fabric::Channel* channel) 
     return ExitCode::ok;
   }
 
+  const double gemm_rate = gemm_flops_per_s(control, graph, plans->train(settings.batch_size(numbers.step)).plan, setup);
   std::optional<Member> member;
   control.agree([&] { member.emplace(graph, settings, *plans, setup, data, control); });
   ExitCode code = ExitCode::ok;
@@ -111,10 +130,11 @@ ExitCode train(const Settings& settings, Setup setup, fabric::Channel* channel) 
     if (path.empty() || static_cast<checkpoint::What>(numbers.what) == checkpoint::What::model)
       member->initialise(static_cast<std::uint64_t>(settings.runconfig.seed));
     if (!path.empty()) member->load(path, static_cast<checkpoint::What>(numbers.what));
+    if (!settings.runconfig.trace.empty()) member->begin_timeline(settings.runconfig, setup.layout);
     if (member->csx()) member->csx()->start_reading(numbers.step, numbers.samples);
     if (control.leads()) {
       announce(settings, graph, *plans, setup, start);
-      Leader leader(*member, settings, setup, data, *lock, start.state);
+      Leader leader(*member, settings, setup, data, *lock, start.state, gemm_rate);
       code = lead(leader, control);
     } else {
       obey(*member);

@@ -45,10 +45,10 @@ TEST(Breakdown, InOneProcessTheOptimizerIsAPartOfTheStep) {
 TEST(BreakdownTable, LeavesOutTheFirstStepWhereThereAreOthers) {
   BreakdownTable table;
   table.add({.compute = 100}, 100, 1);
-  EXPECT_NE(table.text({}).find("100.0000 s"), std::string::npos);
+  EXPECT_NE(table.text({}, {}).find("100.0000 s"), std::string::npos);
   table.add({.compute = 2}, 4, 1);
   table.add({.compute = 4}, 8, 1);
-  const std::string text = table.text({});
+  const std::string text = table.text({}, {});
   EXPECT_NE(text.find("mean of 2"), std::string::npos) << text;
   EXPECT_NE(text.find("3.0000 s   50.0 %"), std::string::npos) << text;
 }

@@ -3,10 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace wsc {
 
 /// The largest resident size of this process so far, bytes.
 std::int64_t resident_peak_bytes();
+
+std::string host_name();
 
 }  // namespace wsc

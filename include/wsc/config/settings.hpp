@@ -86,6 +86,8 @@ struct RunSettings {
   std::string checkpoint_path;         ///< start from this file instead of the newest in model_dir
   std::string load_checkpoint_states;  ///< "all" or "model" (weights only, for fine-tuning)
   bool allow_changes;                  ///< go on although the deck differs from the one the run began with
+  std::string trace;                   ///< file of the timeline; empty = none
+  std::int64_t trace_steps;            ///< that it shows, from the start of the run
   double max_hours;                    ///< stop (exit 75) after a checkpoint once this wall time is reached; 0 = no limit
 };
 
@@ -110,6 +112,9 @@ struct ClusterSettings {
   std::int64_t csx_per_window;      ///< csx of a node that share a weight window; 0 = all of them
   std::int64_t chunk_bytes;         ///< largest message
   std::int64_t messages_in_flight;  ///< per shard and direction
+  double gflops_per_thread;         ///< of a csx; this and the next two: rates that predictions assume, and that nothing depends on
+  double memory_gbytes_per_s;       ///< of a rank
+  double link_gbytes_per_s;         ///< into or out of a rank
   std::string reduction;            ///< "library" | "ordered" (gradients, losses and products of matrices in an order of their own)
 
   bool ordered() const { return reduction == "ordered"; }

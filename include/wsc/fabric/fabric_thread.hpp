@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -60,6 +61,8 @@ class FabricThread {
   struct Lane {
     std::deque<Transfer> queue;
     std::vector<Posted> posted;
+    std::string name;           ///< in the timeline
+    std::int64_t bytes_so_far;  ///< of transfers begun before
   };
   enum class Order { go_on, finish, stop };
 
@@ -71,6 +74,7 @@ class FabricThread {
   bool test_posted(Lane& lane);  ///< completes what has arrived
   bool may_post(const Lane& lane, const Message& chunk) const;
   Message next_chunk(const Message& rest) const;
+  static void begin_moving(Lane& lane, const Transfer& transfer);
   void count(const Message& chunk);
   void count_moving_time();
   void park(const Failure& failure);  ///< after a failure, a halt or an abort: fails all tickets and waits for the end

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 
+#include "wsc/base/trace.hpp"
 #include "wsc/fabric/channel.hpp"
 
 namespace wsc::fabric {
@@ -28,7 +29,8 @@ struct Ticket::State {
   bool done = false;
   bool failed = false;
   Failure failure;
-  std::int64_t chunks_left = 0;  ///< used by the fabric thread only
+  std::int64_t chunks_left = 0;  ///< used by the fabric thread only, as the next
+  trace::Event moving;           ///< the transfer in the timeline
 };
 
 }  // namespace wsc::fabric

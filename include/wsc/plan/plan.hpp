@@ -16,6 +16,9 @@ namespace wsc::plan {
 
 enum class Purpose { train, evaluate };
 enum class Direction { forward, turn, backward };
+constexpr const char* direction_name(Direction d) {
+  return d == Direction::forward ? "forward" : d == Direction::turn ? "turn" : "backward";
+}
 
 /// Everything a plan is made from, besides the graph.
 struct Request {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "wsc/plan/cost.hpp"
 #include "wsc/plan/plan.hpp"
 
 namespace wsc::plan {
@@ -41,6 +42,7 @@ struct Summary {
   Flops per_token;
   ShardBytes shard;
   WireBytes wire;
+  Prediction prediction;
 };
 Summary summarise(const Settings& settings, const Graph& graph, const Plan& plan, int state_arrays);
 

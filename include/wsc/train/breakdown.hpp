@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "wsc/fabric/layout.hpp"
 #include "wsc/fabric/streams.hpp"
+#include "wsc/plan/cost.hpp"
 
 namespace wsc::train {
 
@@ -48,11 +50,14 @@ struct Besides {
 class BreakdownTable {
  public:
   void add(const Breakdown& step, double step_s, double overlap);
-  /// For people; the first step, which warms up, is left out where there are others.
-  std::string text(const Besides& besides) const;
+  /// For people, beside what was predicted; the first step, which warms up, is left out where there are others.
+  std::string text(const Besides& besides, const plan::Prediction& prediction) const;
+  double step_s() const;  ///< mean
   int steps() const { return steps_; }
 
  private:
+  int counted() const { return std::max(1, steps_ - 1); }
+
   int steps_ = 0;
   Breakdown sum_;
   double seconds_ = 0, overlap_ = 0;

@@ -19,7 +19,7 @@ namespace wsc::train {
 class Leader {
  public:
   Leader(Member& member, const Settings& settings, const Setup& setup, const RunData& data, checkpoint::RunLock& lock,
-         checkpoint::RunState state);
+         checkpoint::RunState state, double gemm_flops_per_s);
 
   /// Trains until max_steps, a signal or the time limit.
   ExitCode run();
@@ -32,6 +32,9 @@ class Leader {
   void evaluate();
   std::string last_good() const;  ///< a sentence: which checkpoint there is to go back to
   void save();
+  void write_timeline();
+  double model_flops(std::int64_t batch) const;  ///< of a step
+  std::string breakdown_text() const;
   std::optional<std::string> reason_to_stop() const;
   /// The opening of the next pass; it takes along the decision that is due.
   PassOrder open_order(PassKind kind);
@@ -45,6 +48,7 @@ class Leader {
   checkpoint::RunLock& lock_;
   checkpoint::RunState state_;
   optimizer::LossScale loss_scale_;
+  double gemm_flops_per_s_;  // of all csx
   CsvFile metrics_, eval_csv_;
 
   std::optional<memoryx::UpdateDecision> undelivered_;  // about the last step, travels with the next opening

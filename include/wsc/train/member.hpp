@@ -11,6 +11,7 @@
 #include "wsc/checkpoint/save.hpp"
 #include "wsc/train/control.hpp"
 #include "wsc/train/roles.hpp"
+#include "wsc/train/timeline.hpp"
 
 namespace wsc::train {
 
@@ -26,6 +27,7 @@ class Member {
 
   Control& control() { return control_; }
   const Graph& graph() const { return graph_; }
+  const Plans& plans() const { return plans_; }
   memoryx::Shard* shard() { return memoryx_ ? &memoryx_->shard() : nullptr; }
   CsxRole* csx() { return csx_ ? csx_.get() : nullptr; }
   const std::vector<std::string>& state_names() const { return state_names_; }
@@ -37,6 +39,12 @@ class Member {
   /// All ranks: the shards read their pieces of the checkpoint that rank 0 has chosen; rank 0 checks them against its checksums.
   void load(const std::filesystem::path& path, checkpoint::What what);
 
+  /// All ranks: begins the timeline, before anything that it shows.
+  void begin_timeline(const RunSettings& settings, const fabric::Layout& layout) { timeline_.emplace(settings, layout, control_); }
+  const std::optional<Timeline>& timeline() const { return timeline_; }
+  /// All ranks: writes it and ends it.
+  void write_timeline();
+
   /// Does its part of a step or evaluation and reports.
   RankReport run(const PassOrder& order);
 
@@ -47,6 +55,7 @@ class Member {
   std::vector<std::string> state_names_;
   std::unique_ptr<MemoryxRole> memoryx_;
   std::unique_ptr<CsxRole> csx_;
+  std::optional<Timeline> timeline_;
 };
 
 /// All ranks but 0: obeys orders until the run finishes.

@@ -22,6 +22,7 @@ struct StepMetrics {
   double tokens_per_s = 0;    ///< B·T / wall seconds since the row before, waits and pauses included
   double exposed_wait_s = 0;  ///< largest over the csx: compute blocked on the stream
   Breakdown parts;            ///< of step_s
+  double utilisation = 0;     ///< model FLOPs of step_s / those that all csx make in it in matrix products alone, as measured at the start
   double checkpoint_s = 0;    ///< that rank 0 spent in saves since the row before
   double step_s = 0;          ///< seconds of this step
   double overlap = 0;         ///< 1 − exposed wait / seconds that bytes were moving; 1 where nothing moved

@@ -17,6 +17,7 @@ enum class PassKind : std::int32_t {
   step,      ///< one training step
   evaluate,  ///< forward on one batch of the evaluation data
   save,      ///< write a checkpoint
+  timeline,  ///< write what the timeline has so far, and end it
   finish     ///< the run ends
 };
 
