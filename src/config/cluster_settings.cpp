@@ -24,11 +24,11 @@ void declare(Registry& registry, ClusterSettings& s) {
   o.add("messages_in_flight", s.messages_in_flight, 4, between(1, 1024), "Messages under way at once, per shard and direction")
       .in("messages");
   o.add("gflops_per_thread", s.gflops_per_thread, 80.0, positive,
-        "Matrix products of one thread of a csx, for predictions only (wsc bench kernels measures it)")
+        "Matrix products of one thread of a csx: the plan chooses by predictions from these rates (wsc bench kernels measures it)")
       .in("GFLOP/s");
-  o.add("memory_gbytes_per_s", s.memory_gbytes_per_s, 8.0, positive, "Memory bandwidth of a rank, for predictions only").in("GB/s");
+  o.add("memory_gbytes_per_s", s.memory_gbytes_per_s, 8.0, positive, "Memory bandwidth of a rank, for predictions").in("GB/s");
   o.add("link_gbytes_per_s", s.link_gbytes_per_s, 2.0, positive,
-        "Bandwidth of the fabric into or out of a rank, for predictions only (wsc bench stream measures it)")
+        "Bandwidth of the fabric into or out of a rank, for predictions (wsc bench stream measures it)")
       .in("GB/s");
   o.add("reduction", s.reduction, "library", one_of({"library", "ordered"}),
         "Order of gradient sums: library (fixed for a layout) or ordered: along one tree over csx.leaves, bitwise the same on every layout "

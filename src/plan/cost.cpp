@@ -3,6 +3,7 @@
 #include "wsc/plan/cost.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace wsc::plan {
@@ -23,20 +24,28 @@ StageSeconds stage_seconds(const Graph& graph, const Plan& plan, const Rates& ra
   return s;
 }
 
+/// Rows of each wave as a share of the largest one's.
+std::vector<double> wave_shares(const Plan& plan) {
+  std::vector<double> shares;
+  for (std::int64_t w = 0; w < plan.waves; ++w)
+    shares.push_back(static_cast<double>(most_samples(plan, w) * plan.request.tokens) / static_cast<double>(plan.wave_rows));
+  return shares;
+}
+
 /// One pass played through: when each visit begins, what the wires do meanwhile.
 class Playback {
  public:
   Playback(const Plan& plan, const Rates& rates, double update_s_per_element, const std::vector<StageSeconds>& stages)
       : plan_(plan), link_(rates.link_bytes), update_s_per_element_(update_s_per_element), stages_(stages), updated_(plan.blocks.size()) {}
 
-  void run(Prediction& p) {
+  void run(const std::vector<double>& wave_shares, Prediction& p) {
     const std::size_t visits = plan_.visits.size(), all = visits * static_cast<std::size_t>(plan_.waves);
     for (std::size_t i = 0; i < all; ++i) {
       const PlannedVisit& visit = plan_.visits[i % visits];
       wait_until(arrival(visit, i));
       if (!visit.stream.gradients.empty() && left_.size() >= 2) wait_until(left_[left_.size() - 2]);
       const StageSeconds& s = stages_[visit.stage.index];
-      now_ += visit.direction == Direction::backward ? s.backward : s.forward;
+      now_ += wave_shares[i / visits] * (visit.direction == Direction::backward ? s.backward : s.forward);
       ended_.push_back(now_);
       if (!visit.stream.gradients.empty()) leave(visit);
     }
@@ -100,14 +109,14 @@ class Playback {
 
 }  // namespace
 
-Rates rates_from(const ClusterSettings& s, int threads) {
-  return {1e9 * s.gflops_per_thread * threads, 1e9 * s.memory_gbytes_per_s, 1e9 * s.link_gbytes_per_s};
-}
-
-Prediction predict(const Graph& graph, const Plan& plan, const Rates& rates, int state_arrays) {
+Prediction predict(const Graph& graph, const Plan& plan) {
+  const Rates& rates = plan.request.rates;
+  const double state_arrays = plan.request.state_arrays;
   Prediction p;
   for (std::size_t s = 0; s < graph.stages.size(); ++s) p.stages.push_back(stage_seconds(graph, plan, rates, StageId(s)));
-  for (const StageSeconds& s : p.stages) p.compute += static_cast<double>(plan.waves) * (s.forward + s.backward);
+  const std::vector<double> waves = wave_shares(plan);
+  const double all_waves = std::accumulate(waves.begin(), waves.end(), 0.0);
+  for (const StageSeconds& s : p.stages) p.compute += all_waves * (s.forward + s.backward);
   // An update reads weight, gradient and states, writes them and a zero gradient; the norm reads the gradient once more.
   const double shards = plan.request.layout.memoryx, update_s = 4.0 * (2 * (2 + state_arrays)) / rates.memory_bytes / shards;
   double elements = 0;
@@ -126,7 +135,7 @@ Prediction predict(const Graph& graph, const Plan& plan, const Rates& rates, int
     p.weights += seconds(visit.stream.receives);
     p.gradients += seconds(visit.stream.gradients);
   }
-  Playback(plan, rates, update_s, p.stages).run(p);
+  Playback(plan, rates, update_s, p.stages).run(waves, p);
   return p;
 }
 

@@ -87,7 +87,7 @@ Summary summarise(const Settings& settings, const Graph& graph, const Plan& plan
   s.training_flops = s.per_token.training * static_cast<double>(s.tokens);
   s.shard = shard_bytes(plan, state_arrays);
   s.wire = wire_bytes(plan);
-  s.prediction = predict(graph, plan, rates_from(settings.cluster, plan.request.threads), state_arrays);
+  s.prediction = predict(graph, plan);
   return s;
 }
 

@@ -40,6 +40,15 @@ std::vector<StageLine> stage_lines(const Graph& graph, const Plan& plan) {
   return lines;
 }
 
+std::string considered_text(const Plan& plan) {
+  if (plan.considered.size() < 2) return "";
+  std::string t = "  chosen from      waves  backward   prefetch  tile rows  predicted step\n";
+  for (const Candidate& c : plan.considered)
+    t += printf_text("                   %5lld  %-9s  %8d  %9lld  %.5g s\n", static_cast<long long>(c.waves),
+                     c.recompute ? "recompute" : "keep", c.prefetch, static_cast<long long>(c.tile_rows), c.step_s);
+  return t;
+}
+
 }  // namespace
 
 std::string summary_text(const Summary& s, const Graph& graph, const Plan& plan) {
@@ -72,6 +81,7 @@ std::string summary_text(const Summary& s, const Graph& graph, const Plan& plan)
                                     .c_str()
                               : "");
   t += "                   at the rates of cluster.gflops_per_thread, memory_gbytes_per_s and link_gbytes_per_s\n";
+  t += considered_text(plan);
   if (!plan.fits) t += "  advice           " + does_not_fit(graph, plan) + "\n";
   t += "  stages           first … last                                                     count  elements      tile rows  backward\n";
   for (const StageLine& line : stage_lines(graph, plan)) {
@@ -121,6 +131,9 @@ std::string summary_json(const Summary& s, const Graph& graph, const Plan& plan)
   j["prediction"] = {{"step_s", p.step},       {"compute_s", p.compute},     {"optimizer_s", p.optimizer},
                      {"weights_s", p.weights}, {"gradients_s", p.gradients}, {"exposed_wait_s", p.exposed_wait},
                      {"overlap", p.overlap}};
+  for (const Candidate& c : plan.considered)
+    j["considered"].push_back(
+        {{"waves", c.waves}, {"recompute", c.recompute}, {"prefetch", c.prefetch}, {"tile_rows", c.tile_rows}, {"step_s", c.step_s}});
   if (!plan.fits) j["advice"] = does_not_fit(graph, plan);
   for (std::size_t i = 0; i < graph.stages.size(); ++i) {
     const Extent one{plan.stages[i].tile_rows, r.tokens, r.threads};

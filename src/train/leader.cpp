@@ -268,8 +268,7 @@ double Leader::model_flops(std::int64_t batch) const {
 std::string Leader::breakdown_text() const {
   const std::int64_t batch = settings_.batch_size(state_.step - 1);
   const plan::Plan& plan = member_.plans().train(batch).plan;
-  const auto rates = plan::rates_from(settings_.cluster, setup_.threads);
-  const auto prediction = plan::predict(member_.graph(), plan, rates, static_cast<int>(member_.state_names().size()));
+  const auto prediction = plan::predict(member_.graph(), plan);
   return table_.text(besides_, prediction) +
          printf_text(
              "\nUtilisation: %.1f %% of %.1f GFLOP/s, the fp32 matrix products of all csx measured alone at the start (model FLOPs: "

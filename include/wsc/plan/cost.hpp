@@ -8,19 +8,12 @@
 
 namespace wsc::plan {
 
-/// What a rank can do in a second: FLOPs of matrix products on all threads of a csx, bytes to and from memory, bytes into or out of a rank.
-struct Rates {
-  double flops = 0, memory_bytes = 0, link_bytes = 0;
-};
-/// Those of the settings, for a csx of so many threads. They are not measured: plans are made without a look at the machine.
-Rates rates_from(const ClusterSettings& settings, int threads);
-
-/// Seconds of the visits to one stage in one wave, on the csx that has most of it. The turn is all forward.
+/// Seconds of the visits to one stage in the largest wave, on the csx that has most of it. The turn is all forward.
 struct StageSeconds {
   double forward = 0, backward = 0;
 };
 
-/// A step as the plan and the rates let expect it. Nothing is chosen by it.
+/// A step as the plan and the rates let expect it.
 struct Prediction {
   std::vector<StageSeconds> stages;
   double compute = 0;                 ///< of the csx that has most
@@ -33,7 +26,7 @@ struct Prediction {
 
 /// Compute: FLOPs / rate + bytes / memory bandwidth, op by op. Streamed, the pass is played through: a block is updated, then on the wire
 /// once `prefetch` visits are left before its own, one at a time; gradients leave one at a time, and a visit waits for the buffer of the
-/// last but one. `state_arrays`: of the optimizer, per weight.
-Prediction predict(const Graph& graph, const Plan& plan, const Rates& rates, int state_arrays);
+/// last but one.
+Prediction predict(const Graph& graph, const Plan& plan);
 
 }  // namespace wsc::plan

@@ -20,6 +20,11 @@ constexpr const char* direction_name(Direction d) {
   return d == Direction::forward ? "forward" : d == Direction::turn ? "turn" : "backward";
 }
 
+/// What a rank can do in a second: FLOPs of matrix products on all threads of a csx, bytes to and from memory, bytes into or out of a rank.
+struct Rates {
+  double flops = 0, memory_bytes = 0, link_bytes = 0;
+};
+
 /// Everything a plan is made from, besides the graph.
 struct Request {
   Purpose purpose = Purpose::train;
@@ -36,6 +41,8 @@ struct Request {
   std::string recompute = "auto";
   std::int64_t chunk_bytes = 4 << 20, messages_in_flight = 2;
   std::int64_t prefetch_batches = 2;
+  Rates rates{.flops = 80e9, .memory_bytes = 8e9, .link_bytes = 2e9};
+  int state_arrays = 2;  ///< of the optimizer, per weight
 };
 
 /// Where an array begins, in fp32 elements of the arena; -1 = it does not exist.
@@ -76,6 +83,15 @@ struct CsxBytes {
   std::int64_t total() const { return activations + scratch + weight_window + gradient_buffers + fabric_buffers + batches + library; }
 };
 
+/// A way to spend the budget that fits it.
+struct Candidate {
+  std::int64_t waves = 1;
+  bool recompute = false;
+  int prefetch = 1;
+  std::int64_t tile_rows = 0;  ///< rows that stages aim at
+  double step_s = 0;           ///< predicted (cost.hpp)
+};
+
 /// All that is known before anything runs. Built on every rank from the same settings, without communication and without allocating
 /// what it describes.
 struct Plan {
@@ -98,13 +114,14 @@ struct Plan {
   Place leaf_sum_place = 0;            ///< of the first one, in the arena
   CsxBytes bytes;
   bool fits = true;
+  std::vector<Candidate> considered;  ///< where there was a choice; the plan is the first of the fastest
 
   /// The stream of a whole pass: all waves, one after the other. Row blocks have no part on any shard yet: with_rows() says which.
   fabric::StreamSchedule schedule() const;
 };
 
-/// Chooses waves, tiles, recompute and prefetch for the budget (smaller tiles first, then recompute, then more waves) and places
-/// everything. Where nothing fits, the plan with the least memory, with fits = false. Throws SettingsError for contradictory requests.
+/// Chooses waves, tiles, recompute and prefetch: of what fits the budget, that with the shortest predicted step. Places everything. Where
+/// nothing fits, the plan with the least memory, with fits = false. Throws SettingsError for contradictory requests.
 Plan make_plan(const Graph& graph, const Request& request);
 
 /// The request that settings make, for a batch of B samples of T tokens.
@@ -120,6 +137,8 @@ struct SampleRange {
 SampleRange leaf_samples(std::int64_t batch, std::int64_t leaves, std::int64_t k);
 /// The leaves of wave w on csx i, as a range of leaf numbers: the wave's leaves are split in the same way over the csx.
 SampleRange csx_leaves(std::int64_t leaves, std::int64_t waves, int csx, std::int64_t wave, int i);
+/// Samples of the csx that has most of this wave.
+std::int64_t most_samples(const Plan& plan, std::int64_t wave);
 /// Whether each csx has, in each wave, a whole subtree of the tree over the leaves (fabric/reduction_tree.hpp), and each wave too.
 bool whole_subtrees(std::int64_t leaves, std::int64_t waves, int csx);
 
