@@ -22,8 +22,9 @@ struct Product {
 /// Seconds of one product alone, fp32, on all threads, median of `runs` after one that warms up.
 double product_s(const Product& product, int runs);
 
-/// FLOPs in a second of the three products of a linear op (forward, gradients of input and weights) on `rows` rows, each alone. Large
-/// ones are measured on a part of them, so that it takes some tenths of a second at most.
+/// FLOPs in a second of the three products of a linear op (forward, gradients of input and weights) on `rows` rows, each alone, the
+/// fastest of five: what the machine can do, whatever else runs on it. Large ones are measured on a part of them, so that it takes some
+/// tenths of a second at most.
 double linear_flops_per_s(std::int64_t rows, std::int64_t in, std::int64_t out);
 
 }  // namespace wsc::kernels
