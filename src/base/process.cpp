@@ -19,4 +19,9 @@ std::string host_name() {
   return name;
 }
 
+void lower_priority_of_thread() {
+  constexpr int nice = 10;  // still a tenth of a busy processor
+  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), nice);
+}
+
 }  // namespace wsc

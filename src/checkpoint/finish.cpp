@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "format.hpp"
 #include "posix_file.hpp"
+#include <fcntl.h>
 
 #include "wsc/base/checksum.hpp"
 #include "wsc/base/log.hpp"
@@ -17,26 +18,37 @@ hdf5::Dataset dataset_at(const hdf5::File& file, const Graph& graph, const std::
   return file.dataset(format::dataset_name(groups[at / parameters], graph.params[at % parameters].name));
 }
 
-void write_checksums(const std::filesystem::path& path, const Graph& graph, std::span<const PieceChecksum> pieces) {
+/// Returns the names of the array groups.
+std::vector<std::string> write_checksums(const std::filesystem::path& path, const Graph& graph, const format::Combined& all) {
   hdf5::File file = hdf5::File::open_writable(path);
   const std::vector<std::string> groups = format::array_groups(format::read_state(file).state_names);
-  const format::Combined all = format::combine(graph, groups.size(), pieces);
   for (std::size_t at = 0; at < all.crc.size(); ++at) {
     WSC_EXPECT(all.covered[at]);
     hdf5::Dataset d = dataset_at(file, graph, groups, at);
     format::write_crc(d, all.crc[at]);
   }
   file.close();
+  return groups;
 }
 
-void read_back(const std::filesystem::path& path, const Graph& graph) {
-  const hdf5::File file = hdf5::File::open(path);
-  const std::vector<std::string> groups = format::array_groups(format::read_state(file).state_names);
-  for (std::size_t at = 0; at < groups.size() * graph.params.size(); ++at) {
-    const hdf5::Dataset d = dataset_at(file, graph, groups, at);
+/// Without HDF5, which serves one thread at a time: a csx may be reading its samples through it.
+void read_back(const SaveFile& saved, const Graph& graph, const std::vector<std::uint32_t>& crc, const std::vector<std::string>& groups) {
+  const std::size_t parameters = graph.params.size();
+  const PosixFile file(saved.path, O_RDONLY);
+  std::vector<std::byte> buffer(1 << 20);
+  for (std::size_t at = 0; at < crc.size(); ++at) {
+    const Param& param = graph.params[at % parameters];
+    std::int64_t place = saved.offsets[at], left = param.elements() * static_cast<std::int64_t>(sizeof(float));
     Checksum sum;
-    format::scan(d, [&](std::span<const float> values) { sum.add(values.data(), values.size_bytes()); });
-    format::check_crc(d, sum.value());
+    while (left > 0) {
+      const std::span<std::byte> part = std::span(buffer).first(std::min<std::size_t>(buffer.size(), static_cast<std::size_t>(left)));
+      file.read_at(part.data(), part.size(), place);
+      sum.add(part.data(), part.size());
+      place += static_cast<std::int64_t>(part.size());
+      left -= static_cast<std::int64_t>(part.size());
+    }
+    if (sum.value() != crc[at])
+      format::refuse_crc(saved.path.string(), format::dataset_name(groups[at / parameters], param.name), crc[at], sum.value());
   }
 }
 
@@ -78,8 +90,9 @@ std::filesystem::path finish(const SaveFile& file, const Graph& graph, std::span
                              const FinishOptions& options) {
   const std::filesystem::path done = std::filesystem::path(file.path).replace_extension();
   try {
-    write_checksums(file.path, graph, checksums);
-    if (options.read_back) read_back(file.path, graph);
+    const format::Combined all = format::combine(graph, file.offsets.size() / graph.params.size(), checksums);
+    const std::vector<std::string> groups = write_checksums(file.path, graph, all);
+    if (options.read_back) read_back(file, graph, all.crc, groups);
     sync_file(file.path);
     mark_complete(file.path);
     sync_file(file.path);

@@ -132,13 +132,16 @@ RunState read_state(const hdf5::File& file) {
 
 void write_crc(hdf5::Object& object, std::uint32_t crc) { object.write_int(crc_attribute, crc); }
 
-void check_crc(const hdf5::Object& dataset, std::uint32_t found) {
-  const std::int64_t stored = dataset.read_int(crc_attribute);
-  if (stored == std::int64_t{found}) return;
+void refuse_crc(const std::string& file, const std::string& dataset, std::int64_t stored, std::uint32_t found) {
   char sums[64];
   std::snprintf(sums, sizeof sums, "CRC-32 %08llx, stored %08llx", static_cast<unsigned long long>(found),
                 static_cast<unsigned long long>(stored));
-  throw DataError(dataset.file_name() + ": dataset '" + dataset.path() + "' is damaged (" + sums + ")");
+  throw DataError(file + ": dataset '" + dataset + "' is damaged (" + sums + ")");
+}
+
+void check_crc(const hdf5::Object& dataset, std::uint32_t found) {
+  const std::int64_t stored = dataset.read_int(crc_attribute);
+  if (stored != std::int64_t{found}) refuse_crc(dataset.file_name(), dataset.path(), stored, found);
 }
 
 void write_marker(hdf5::File& file, bool complete) { file.write_int(marker_attribute, complete ? 1 : 0); }

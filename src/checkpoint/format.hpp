@@ -41,6 +41,7 @@ RunState read_state(const hdf5::File& file);
 void write_crc(hdf5::Object& object, std::uint32_t crc);
 /// Throws DataError "file: dataset '…' is damaged" where the stored checksum is another one.
 void check_crc(const hdf5::Object& dataset, std::uint32_t found);
+[[noreturn]] void refuse_crc(const std::string& file, const std::string& dataset, std::int64_t stored, std::uint32_t found);
 
 void write_marker(hdf5::File& file, bool complete);
 bool has_marker(const hdf5::File& file);

@@ -17,7 +17,7 @@
 namespace wsc::checkpoint {
 namespace {
 
-constexpr std::size_t write_at_once = 64u << 20;  ///< below the 2 GiB that one call may take
+constexpr std::size_t move_at_once = 64u << 20;  ///< below the 2 GiB that one call may take
 
 std::string megabytes(std::uint64_t bytes) {
   char text[32];
@@ -43,7 +43,7 @@ PosixFile::~PosixFile() {
 void PosixFile::write_at(const void* data, std::size_t bytes, std::int64_t offset) {
   const char* from = static_cast<const char*>(data);
   while (bytes > 0) {
-    const ssize_t done = ::pwrite(fd_, from, std::min(bytes, write_at_once), offset);
+    const ssize_t done = ::pwrite(fd_, from, std::min(bytes, move_at_once), offset);
     if (done < 0 && errno == EINTR) continue;
     if (done <= 0) {
       const int error = done < 0 ? errno : EIO;
@@ -52,6 +52,19 @@ void PosixFile::write_at(const void* data, std::size_t bytes, std::int64_t offse
       throw SystemError(is_space_error(error) ? what + ": " + space_text(path_.parent_path(), bytes) : what);
     }
     from += done;
+    offset += done;
+    bytes -= static_cast<std::size_t>(done);
+  }
+}
+
+void PosixFile::read_at(void* data, std::size_t bytes, std::int64_t offset) const {
+  char* to = static_cast<char*>(data);
+  while (bytes > 0) {
+    const ssize_t done = ::pread(fd_, to, std::min(bytes, move_at_once), offset);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) throw SystemError(with_errno(path_.string() + ": cannot be read back"));
+    if (done == 0) throw SystemError(path_.string() + ": is shorter than what was written into it");
+    to += done;
     offset += done;
     bytes -= static_cast<std::size_t>(done);
   }

@@ -19,6 +19,7 @@ class PosixFile {
 
   int fd() const { return fd_; }
   void write_at(const void* data, std::size_t bytes, std::int64_t offset);
+  void read_at(void* data, std::size_t bytes, std::int64_t offset) const;
   void sync();   ///< contents (and what is needed to find them) are on disk afterwards
   void close();  ///< reports late errors, as network file systems have them; the destructor cannot
 

@@ -6,10 +6,8 @@
 
 #include "format.hpp"
 #include "posix_file.hpp"
-#include <fcntl.h>
 #include <unistd.h>
 
-#include "wsc/base/checksum.hpp"
 #include "wsc/checkpoint/directory.hpp"
 
 namespace wsc::checkpoint {
@@ -69,33 +67,6 @@ SaveFile create_partial(const std::filesystem::path& run_dir, const Graph& graph
     throw;
   }
   return file;
-}
-
-std::vector<PieceChecksum> write_pieces(const SaveFile& file, const Graph& graph, const std::vector<Piece>& pieces) {
-  const std::size_t parameters = graph.params.size();
-  std::vector<PieceChecksum> sums;
-  PosixFile out(file.path, O_WRONLY);
-  const auto write = [&](const Piece& piece, std::size_t array, std::span<const float> values) {
-    const Param& param = graph[piece.param];
-    WSC_EXPECT(static_cast<std::int64_t>(values.size()) == piece.end - piece.begin && piece.end <= param.elements());
-    if (values.empty()) return;
-    if (!format::all_finite(values)) {
-      throw NumericalError(file.path.string() + ": not saved, because " + (array == 0 ? "the weight" : "the optimizer state") + " of " +
-                           param.name + " has values that are not finite. Earlier checkpoints are intact");
-    }
-    Checksum sum;
-    sum.add(values.data(), values.size_bytes());
-    out.write_at(values.data(), values.size_bytes(),
-                 file.offsets.at(array * parameters + piece.param.index) + piece.begin * static_cast<std::int64_t>(sizeof(float)));
-    sums.push_back({static_cast<std::int32_t>(array), piece.param, piece.begin, piece.end, sum.value()});
-  };
-  for (const Piece& piece : pieces) {
-    write(piece, 0, piece.weight);
-    for (std::size_t s = 0; s < piece.states.size(); ++s) write(piece, 1 + s, piece.states[s]);
-  }
-  out.sync();
-  out.close();
-  return sums;
 }
 
 void discard(const std::filesystem::path& partial) noexcept {

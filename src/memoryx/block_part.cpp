@@ -75,10 +75,51 @@ void BlockPart::initialise(const Exec& exec, std::uint64_t seed) {
 void BlockPart::decide() {
   updated_ = begin_;
   early_columns_ = 0;
+  state_changes_ = true;
+}
+
+template <class F>
+void BlockPart::for_pending(std::int64_t end, F f) const {
+  if (early_columns_ == 0) {
+    if (updated_ < end) f(updated_, end);
+    return;
+  }
+  for (std::int64_t from = updated_; from < end;) {
+    std::int64_t to = from;
+    const bool done = is_early(from);
+    while (to < end && is_early(to) == done) to = row_end(to);
+    to = std::min(to, end);
+    if (!done) f(from, to);
+    from = to;
+  }
+}
+
+template <class F>
+void BlockPart::for_parameters(std::int64_t begin, std::int64_t end, F f) const {
+  for (const Piece& p : pieces_) {
+    const std::int64_t from = std::max(begin, p.begin), to = std::min(end, p.end);
+    if (from < to) f(p.param, p.first + from - p.begin, p.first + to - p.begin);
+  }
+}
+
+void BlockPart::let_read(const Exec& exec, const optimizer::UpdateRule& rule, const UpdateDecision& decision, StateReader* reader) {
+  reader_ = nullptr;
+  const bool untouched = updated_ == begin_ && early_columns_ == 0;
+  if (reader && !untouched) update(exec, rule, decision, end_);
+  reader_ = reader;
+  state_changes_ = false;
+  if (!untouched) reached(begin_, end_);
+}
+
+void BlockPart::reached(std::int64_t begin, std::int64_t end) const {
+  if (!reader_ || state_changes_) return;
+  for_parameters(begin, end, [this](ParamId param, std::int64_t from, std::int64_t to) { reader_->readable(param, from, to); });
 }
 
 void BlockPart::apply(const Exec& exec, const optimizer::UpdateRule& rule, const UpdateDecision& decision, std::int64_t begin,
                       std::int64_t end) {
+  if (reader_ && state_changes_)
+    for_parameters(begin, end, [this](ParamId param, std::int64_t from, std::int64_t to) { reader_->release(param, from, to); });
   if (decision.skip) {
     kernels::fill(exec, Vector<float>(gradient(begin), end - begin), 0.0f);
     return;
@@ -99,19 +140,9 @@ void BlockPart::apply(const Exec& exec, const optimizer::UpdateRule& rule, const
 
 void BlockPart::update(const Exec& exec, const optimizer::UpdateRule& rule, const UpdateDecision& decision, std::int64_t end) {
   if (end <= updated_) return;
-  if (early_columns_ == 0) {
-    apply(exec, rule, decision, updated_, end);
-  } else {
-    for (std::int64_t from = updated_; from < end;) {
-      std::int64_t to = from;
-      const bool done = is_early(from);
-      while (to < end && is_early(to) == done) to = row_end(to);
-      to = std::min(to, end);
-      if (!done) apply(exec, rule, decision, from, to);
-      from = to;
-    }
-  }
+  for_pending(end, [&](std::int64_t from, std::int64_t to) { apply(exec, rule, decision, from, to); });
   exec.fence("wsc::memoryx::update");  // the caller hands the weights to the fabric
+  for_pending(end, [&](std::int64_t from, std::int64_t to) { reached(from, to); });
   updated_ = end;
 }
 
@@ -120,13 +151,18 @@ void BlockPart::update_rows(const Exec& exec, const optimizer::UpdateRule& rule,
   if (updated_ == end_) return;
   if (early_columns_ == 0) early_rows_.assign(static_cast<std::size_t>((end_ - begin_ + columns - 1) / columns), false);
   early_columns_ = columns;
-  for (const std::int64_t row : rows) {
-    const std::int64_t from = std::max(updated_, begin_ + row * columns), to = begin_ + (row + 1) * columns;
-    if (early_rows_[static_cast<std::size_t>(row)] || from >= to) continue;
-    apply(exec, rule, decision, from, to);
-    early_rows_[static_cast<std::size_t>(row)] = true;
-  }
+  const auto for_fresh = [&](auto f) {
+    for (const std::int64_t row : rows) {
+      const std::int64_t from = std::max(updated_, begin_ + row * columns), to = begin_ + (row + 1) * columns;
+      if (!early_rows_[static_cast<std::size_t>(row)] && from < to) f(row, from, to);
+    }
+  };
+  for_fresh([&](std::int64_t, std::int64_t from, std::int64_t to) { apply(exec, rule, decision, from, to); });
   exec.fence("wsc::memoryx::update");
+  for_fresh([&](std::int64_t row, std::int64_t from, std::int64_t to) {
+    reached(from, to);
+    early_rows_[static_cast<std::size_t>(row)] = true;
+  });
 }
 
 std::size_t BlockPart::range_of(std::int64_t row) const {

@@ -56,6 +56,9 @@ class BlockPart {
 
   /// Makes this decision pending for the whole part. Nothing may be pending.
   void decide();
+  /// Tells the reader from now on, or nobody any more (null): see StateReader. The state it reads is the one after what is pending now; a
+  /// part of which some is updated already is brought up to date at once.
+  void let_read(const Exec& exec, const optimizer::UpdateRule& rule, const UpdateDecision& decision, StateReader* reader);
   /// Carries out what is pending up to `end`.
   void update(const Exec& exec, const optimizer::UpdateRule& rule, const UpdateDecision& decision, std::int64_t end);
   /// Carries out what is pending for these rows of `columns` elements, counted from the part's first one, ahead of those before them.
@@ -80,10 +83,18 @@ class BlockPart {
     bool decays;
   };
 
+  /// Calls f(begin, end) for the runs of elements before `end` whose update is pending.
+  template <class F>
+  void for_pending(std::int64_t end, F f) const;
   /// Updates [begin, end), without a fence.
   void apply(const Exec& exec, const optimizer::UpdateRule& rule, const UpdateDecision& decision, std::int64_t begin, std::int64_t end);
   bool is_early(std::int64_t position) const { return early_rows_[static_cast<std::size_t>((position - begin_) / early_columns_)]; }
   std::int64_t row_end(std::int64_t position) const { return position + early_columns_ - (position - begin_) % early_columns_; }
+  /// Tells the reader that [begin, end) has been updated.
+  void reached(std::int64_t begin, std::int64_t end) const;
+  /// Calls f(parameter, begin, end) for what [begin, end) is of parameters, in elements of each.
+  template <class F>
+  void for_parameters(std::int64_t begin, std::int64_t end, F f) const;
   double row_sum(std::int64_t row) const;
   /// Adds the sum of a row to `total`; notes whose it is where it is not finite.
   void count_row(std::int64_t row, double sum, ExactSum& total, ParamId& bad) const;
@@ -94,6 +105,8 @@ class BlockPart {
   std::int64_t updated_;  ///< an update is pending for [updated_, end_), but for the early rows
   std::vector<bool> early_rows_;
   std::int64_t early_columns_ = 0;  ///< of each of them; 0 = there is none
+  StateReader* reader_ = nullptr;
+  bool state_changes_ = false;  ///< what the reader reads is complete: the next update changes it
   std::vector<Piece> pieces_;
   std::vector<RowRange> row_ranges_;  ///< one per piece
   std::vector<Run> runs_;

@@ -147,10 +147,18 @@ void Shard::apply_pending() {
   for (BlockPart& part : impl_->parts) impl_->update(part, part.end());
 }
 
+void Shard::let_read(StateReader* reader) {
+  for (BlockPart& part : impl_->parts) part.let_read(impl_->exec, impl_->rule, impl_->decision, reader);
+}
+
 const std::vector<std::string>& Shard::state_names() const { return impl_->state_names; }
 
 std::vector<Shard::Piece> Shard::pieces() {
   apply_pending();
+  return places();
+}
+
+std::vector<Shard::Piece> Shard::places() const {
   std::vector<Piece> out;
   for (const BlockPart& part : impl_->parts)
     for (const BlockPart::Piece& p : part.pieces()) {

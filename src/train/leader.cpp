@@ -19,16 +19,6 @@ namespace {
 
 std::filesystem::path file_in(const Settings& s, const char* name) { return std::filesystem::path(s.runconfig.model_dir) / name; }
 
-/// What rank 0 does by itself while all others wait for an order: where it fails, the run can end in good order.
-template <class Body>
-auto alone(const Body& body) {
-  try {
-    return body();
-  } catch (const Error& error) {
-    throw LeaderStop(error.code(), error.what());
-  }
-}
-
 }  // namespace
 
 Leader::Leader(Member& member, const Settings& settings, const Setup& setup, const RunData& data, checkpoint::RunLock& lock,
@@ -42,8 +32,9 @@ Leader::Leader(Member& member, const Settings& settings, const Setup& setup, con
       loss_scale_(settings.precision, state_.loss_scale),
       gemm_flops_per_s_(gemm_flops_per_s),
       metrics_(file_in(settings, "metrics.csv"), metrics_header(), state_.step),
-      eval_csv_(file_in(settings, "eval.csv"), "step,loss,perplexity", state_.step) {
-  if (state_.step > 0) saved_step_ = evaluated_step_ = state_.step;
+      eval_csv_(file_in(settings, "eval.csv"), "step,loss,perplexity", state_.step),
+      saves_(member, settings.runconfig, state_.step > 0 ? state_.step : -1) {
+  if (state_.step > 0) evaluated_step_ = state_.step;
 }
 
 PassOrder Leader::open_order(PassKind kind) {
@@ -62,13 +53,16 @@ ExitCode Leader::run() {
   std::optional<std::string> stop;
   while (state_.step < r.max_steps && !(stop = reason_to_stop())) {
     step();
+    advance_save();
     alone([&] { lock_.touch(); });
     if (data_.evaluate && r.eval_frequency > 0 && state_.step % r.eval_frequency == 0 && !reason_to_stop()) evaluate();
     if (r.checkpoint_steps > 0 && state_.step % r.checkpoint_steps == 0) save();
     if (member_.timeline() && member_.timeline()->complete(table_.steps())) write_timeline();
   }
   if (!stop && data_.evaluate && evaluated_step_ != state_.step && !reason_to_stop()) evaluate();
-  if (saved_step_ != state_.step) save();
+  complete_save();
+  if (saves_.last_step() != state_.step) save();
+  complete_save();
   if (member_.timeline()) write_timeline();
   if (state_.skipped_in_a_row > 0)
     throw LeaderStop(ExitCode::numerical, "the run ends at step " + std::to_string(state_.step) + " among steps whose gradients were not " +
@@ -240,6 +234,7 @@ void Leader::evaluate() {
     StepMetrics not_of_a_step;
     take_counters(reports, not_of_a_step);
     hear_signals(reports);
+    saves_.advance(reports);
     alone([&] { lock_.touch(); });  // a long evaluation is no sign of death
     return !reason_to_stop();
   };
@@ -255,9 +250,10 @@ void Leader::evaluate() {
   evaluated_step_ = state_.step;
 }
 
-std::string Leader::last_good() const {
-  return saved_step_ >= 0 ? "The last checkpoint is that of step " + std::to_string(saved_step_) + "."
-                          : std::string("There is no checkpoint yet.");
+std::string Leader::last_good() {
+  saves_.complete();
+  return saves_.last_step() >= 0 ? "The last checkpoint is that of step " + std::to_string(saves_.last_step()) + "."
+                                 : std::string("There is no checkpoint yet.");
 }
 
 double Leader::model_flops(std::int64_t batch) const {
@@ -283,32 +279,22 @@ void Leader::write_timeline() {
   member_.write_timeline();
 }
 
+void Leader::advance_save() {
+  const Timed timed(besides_.checkpoints);
+  saves_.advance(last_reports_);
+}
+
+void Leader::complete_save() {
+  const Timed timed(besides_.checkpoints);
+  saves_.complete();
+}
+
 void Leader::save() {
   const Timed timed(besides_.checkpoints);
   const trace::Span span("checkpoint", nullptr, state_.step);
-  const Stopwatch watch;
-  if (state_.skipped_in_a_row > 0) {  // such a state must not take the place of a good one
-    log::warning("No checkpoint at step " + std::to_string(state_.step) + ": the last " + std::to_string(state_.skipped_in_a_row) +
-                 " gradients were not finite. " + last_good());
-    return;
-  }
-  // Created, with its space reserved, before any rank hears of it: a full disk stops here and costs nothing.
-  const checkpoint::SaveFile file =
-      alone([&] { return checkpoint::create_partial(settings_.runconfig.model_dir, member_.graph(), state_); });
-  try {
-    const PassOrder order = open_order(PassKind::save);
-    member_.control().from_leader(order);
-    if (order.decides && member_.shard()) member_.shard()->decide(order.decision);
-    const auto checksums = member_.save(file);
-    const auto path =
-        alone([&] { return checkpoint::finish(file, member_.graph(), checksums, {.keep = settings_.runconfig.keep_checkpoints}); });
-    log::info(
-        printf_text("Saved checkpoint %s at step %lld in %.2f s.", path.c_str(), static_cast<long long>(state_.step), watch.seconds()));
-  } catch (...) {
-    checkpoint::discard(file.path);
-    throw;
-  }
-  saved_step_ = state_.step;
+  if (state_.skipped_in_a_row == 0) return saves_.open(open_order(PassKind::open_save), state_);
+  log::warning("No checkpoint at step " + std::to_string(state_.step) + ": the last " + std::to_string(state_.skipped_in_a_row) +
+               " gradients were not finite. " + last_good());  // such a state must not take the place of a good one
 }
 
 }  // namespace wsc::train

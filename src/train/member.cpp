@@ -49,13 +49,25 @@ void Member::initialise(std::uint64_t seed) {
   if (memoryx_) memoryx_->shard().initialise(seed);
 }
 
-std::vector<checkpoint::PieceChecksum> Member::save(const checkpoint::SaveFile& leaders) {
+void Member::open_save(const PassOrder& order, const checkpoint::SaveFile& leaders) {
+  if (memoryx_) memoryx_->decide(order);
   checkpoint::SaveFile file{control_.from_leader(leaders.path.string()), leaders.offsets};
   control_.from_leader(file.offsets);
+  control_.agree([&] {
+    if (!memoryx_) return;
+    writer_ = std::make_unique<checkpoint::ShardWriter>(file, graph_, memoryx_->shard().places());
+    memoryx_->shard().let_read(writer_.get());
+  });
+}
+
+std::vector<checkpoint::PieceChecksum> Member::collect_save() {
   std::vector<checkpoint::PieceChecksum> mine;
   control_.agree([&] {
     if (!memoryx_) return;
-    mine = checkpoint::write_pieces(file, graph_, memoryx_->shard().pieces());
+    memoryx_->shard().apply_pending();
+    memoryx_->shard().let_read(nullptr);
+    mine = writer_->finish();
+    writer_.reset();
   });
   return control_.lists_to_leader(mine);
 }
@@ -90,6 +102,7 @@ RankReport Member::run(const PassOrder& order) {
   RankReport report;
   if (memoryx_) memoryx_->report(report);
   if (csx_) csx_->report(report);
+  report.saving = writer_ && !writer_->done();
   report.stop_requested = stop_signal();
   if (control_.channel()) report.counters = control_.channel()->counters();
   report.resident_peak_bytes = resident_peak_bytes();
@@ -111,9 +124,11 @@ void obey(Member& member) {
       case PassKind::evaluate:
         report(member.control(), member.run(order));
         break;
-      case PassKind::save:
-        if (member.shard() && order.decides) member.shard()->decide(order.decision);
-        member.save({});
+      case PassKind::open_save:
+        member.open_save(order, {});
+        break;
+      case PassKind::collect_save:
+        member.collect_save();
         break;
       case PassKind::timeline:
         member.write_timeline();

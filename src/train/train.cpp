@@ -74,13 +74,17 @@ struct StartNumbers {
 
 /// Rank 0's loop; the others are told of its end.
 ExitCode lead(Leader& leader, Control& control) {
-  ExitCode code;
-  try {
-    code = leader.run();
-  } catch (const LeaderStop& stop) {
-    log::error(stop.what());
-    code = stop.code();
-  }
+  ExitCode code = ExitCode::ok;
+  const auto attempt = [&](const auto& body) {
+    try {
+      body();
+    } catch (const LeaderStop& stop) {
+      log::error(stop.what());
+      if (code == ExitCode::ok) code = stop.code();
+    }
+  };
+  attempt([&] { code = leader.run(); });
+  attempt([&] { leader.complete_save(); });  // the state of a save under way is good, whatever came after it
   control.from_leader(PassOrder{});
   log::close_file();
   return code;

@@ -17,6 +17,7 @@
 #include "wsc/checkpoint/directory.hpp"
 #include "wsc/checkpoint/load.hpp"
 #include "wsc/checkpoint/save.hpp"
+#include "wsc/checkpoint/shard_writer.hpp"
 
 /// A small model without a memoryx: hand-made shards that save and load.
 namespace wsc::checkpoint::testing {
@@ -142,6 +143,13 @@ inline RunState state_at(std::int64_t step, const std::vector<std::string>& stat
   s.tokenizer = "bytes: größe\n";
   s.tokenizer_hash = "0123456789abcdef";
   return s;
+}
+
+/// What a shard whose values are all there does.
+inline std::vector<PieceChecksum> write_pieces(const SaveFile& file, const Graph& g, const std::vector<Piece>& pieces) {
+  ShardWriter writer(file, g, pieces);
+  for (const Piece& p : pieces) writer.readable(p.param, p.begin, p.end);
+  return writer.finish();
 }
 
 inline fs::path save(const fs::path& run_dir, const Graph& g, Arrays& arrays, const RunState& state, int shards = 1,

@@ -12,4 +12,7 @@ std::int64_t resident_peak_bytes();
 
 std::string host_name();
 
+/// Lets every thread of ordinary priority that wants a processor go before the calling one.
+void lower_priority_of_thread();
+
 }  // namespace wsc

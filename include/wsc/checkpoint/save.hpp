@@ -10,7 +10,7 @@
 #include "wsc/checkpoint/pieces.hpp"
 #include "wsc/checkpoint/run_state.hpp"
 
-/// Saving, without MPI and without threads; the roles drive it. Rank 0 creates the file, every shard writes its pieces into it, rank 0
+/// Saving, without MPI; the roles drive it. Rank 0 creates the file, every shard writes its pieces into it (shard_writer.hpp), rank 0
 /// finishes it. Until the rename at the very end the file is called ….partial and no reader looks at it; where any rank fails, rank 0
 /// discards it. Earlier checkpoints are never touched before the new one is safe on disk.
 namespace wsc::checkpoint {
@@ -25,10 +25,6 @@ struct SaveFile {
 /// SystemError: full disk (says the bytes needed and available), quota, file size limit; nothing is left behind then.
 /// DataError: the run directory cannot be written.
 SaveFile create_partial(const std::filesystem::path& run_dir, const Graph& graph, const RunState& state);
-
-/// Writes this shard's pieces at their places and syncs. SystemError where a write fails; NumericalError where a value is not finite
-/// (such a state never replaces a good one).
-std::vector<PieceChecksum> write_pieces(const SaveFile& file, const Graph& graph, const std::vector<Piece>& pieces);
 
 struct FinishOptions {
   std::int64_t keep = 0;  ///< newest complete checkpoints to keep, this one included; 0 = all

@@ -25,6 +25,17 @@ struct UpdateDecision {
   std::int64_t optimizer_step = 1;  ///< updates so far, this one included: exponent of the bias corrections
 };
 
+/// Reads the arrays of a shard while the stream goes on. Ranges are elements of a parameter; they come in any order and of any size, each
+/// element once. Called by the thread that updates.
+class StateReader {
+ public:
+  virtual ~StateReader() = default;
+  /// Weight and states have the values that are to be read, until release().
+  virtual void readable(ParamId param, std::int64_t begin, std::int64_t end) = 0;
+  /// They change when this returns.
+  virtual void release(ParamId param, std::int64_t begin, std::int64_t end) = 0;
+};
+
 /// One shard of the parameter store: weights, gradient sums and optimizer state of its part of every block, fp32. Updates are applied
 /// when a block is about to be sent, for whatever purpose ("update on send").
 class Shard : public fabric::ShardHandler {
@@ -62,8 +73,11 @@ class Shard : public fabric::ShardHandler {
   /// Every block becomes pending; gradients are zero again after the update (also after a skip). What is pending still is updated first,
   /// as its own decision says.
   void decide(const UpdateDecision& decision);
-  /// Updates all that is pending now (checkpoints, end of the run).
+  /// Updates all that is pending now.
   void apply_pending();
+  /// Tells this reader of every update from now on; null = nobody. It reads the state that the shard has after what is pending now: each
+  /// element becomes readable by its update, or at once where nothing is pending, and is released before its next one.
+  void let_read(StateReader* reader);
 
   /// Seconds spent in updates and norms since the last call.
   double take_optimizer_s();
@@ -79,6 +93,8 @@ class Shard : public fabric::ShardHandler {
   };
   /// All pieces this shard owns, in the order of the parameter table. Updates all that is pending first. The spans stay valid.
   std::vector<Piece> pieces();
+  /// The same, with values as they are: for a StateReader.
+  std::vector<Piece> places() const;
 
   /// Bytes held, by purpose.
   struct Bytes {

@@ -12,6 +12,7 @@
 #include "wsc/optimizer/loss_scale.hpp"
 #include "wsc/train/member.hpp"
 #include "wsc/train/metrics.hpp"
+#include "wsc/train/saves.hpp"
 
 namespace wsc::train {
 
@@ -23,6 +24,8 @@ class Leader {
 
   /// Trains until max_steps, a signal or the time limit.
   ExitCode run();
+  /// Waits for the save under way; for the end of a run that failed.
+  void complete_save();
 
  private:
   void step();
@@ -30,8 +33,9 @@ class Leader {
   void record(const std::vector<RankReport>& reports, StepMetrics& m, double seconds);
   void print_step(const StepMetrics& m);
   void evaluate();
-  std::string last_good() const;  ///< a sentence: which checkpoint there is to go back to
+  std::string last_good();  ///< a sentence: which checkpoint there is to go back to; completes a save under way
   void save();
+  void advance_save();
   void write_timeline();
   double model_flops(std::int64_t batch) const;  ///< of a step
   std::string breakdown_text() const;
@@ -50,10 +54,11 @@ class Leader {
   optimizer::LossScale loss_scale_;
   double gemm_flops_per_s_;  // of all csx
   CsvFile metrics_, eval_csv_;
+  Saves saves_;
 
   std::optional<memoryx::UpdateDecision> undelivered_;  // about the last step, travels with the next opening
   std::vector<RankReport> last_reports_;
-  std::int64_t saved_step_ = -1, evaluated_step_ = -1;
+  std::int64_t evaluated_step_ = -1;
   int stop_signal_ = 0;
   Stopwatch run_watch_, log_watch_;
   std::int64_t logged_tokens_ = 0, logged_samples_ = 0, run_samples_ = 0;

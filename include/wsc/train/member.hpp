@@ -9,6 +9,7 @@
 
 #include "wsc/checkpoint/load.hpp"
 #include "wsc/checkpoint/save.hpp"
+#include "wsc/checkpoint/shard_writer.hpp"
 #include "wsc/train/control.hpp"
 #include "wsc/train/roles.hpp"
 #include "wsc/train/timeline.hpp"
@@ -34,8 +35,11 @@ class Member {
 
   /// Fresh weights from the seed.
   void initialise(std::uint64_t seed);
-  /// All ranks: the shards write the checkpoint that rank 0 has created (`file` matters there only). Returns all checksums on rank 0.
-  std::vector<checkpoint::PieceChecksum> save(const checkpoint::SaveFile& file);
+  /// All ranks: the shards begin to write the checkpoint that rank 0 has created (`file` matters there only), with the state after the
+  /// order's decision. That goes on beside the passes that follow, which make the updates.
+  void open_save(const PassOrder& order, const checkpoint::SaveFile& file);
+  /// All ranks: makes the updates and writes what is not there yet; waits for the disk. Returns all checksums on rank 0.
+  std::vector<checkpoint::PieceChecksum> collect_save();
   /// All ranks: the shards read their pieces of the checkpoint that rank 0 has chosen; rank 0 checks them against its checksums.
   void load(const std::filesystem::path& path, checkpoint::What what);
 
@@ -54,6 +58,7 @@ class Member {
   Control control_;
   std::vector<std::string> state_names_;
   std::unique_ptr<MemoryxRole> memoryx_;
+  std::unique_ptr<checkpoint::ShardWriter> writer_;  // of the save under way
   std::unique_ptr<CsxRole> csx_;
   std::optional<Timeline> timeline_;
 };
@@ -65,6 +70,16 @@ void obey(Member& member);
 struct LeaderStop : Error {
   using Error::Error;
 };
+
+/// What rank 0 does by itself while all others wait for an order: where it fails, the run can end in good order.
+template <class Body>
+auto alone(const Body& body) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    throw LeaderStop(error.code(), error.what());
+  }
+}
 
 /// Rank 0: one step or evaluation on all ranks; returns the reports in rank order. Throws LeaderStop where one of them reports an error.
 std::vector<RankReport> order_pass(Member& member, const PassOrder& order);

@@ -14,11 +14,12 @@ namespace wsc::train {
 
 /// What all ranks do next.
 enum class PassKind : std::int32_t {
-  step,      ///< one training step
-  evaluate,  ///< forward on one batch of the evaluation data
-  save,      ///< write a checkpoint
-  timeline,  ///< write what the timeline has so far, and end it
-  finish     ///< the run ends
+  step,          ///< one training step
+  evaluate,      ///< forward on one batch of the evaluation data
+  open_save,     ///< begin to write a checkpoint
+  collect_save,  ///< end it
+  timeline,      ///< write what the timeline has so far, and end it
+  finish         ///< the run ends
 };
 
 /// The opening of a pass: rank 0 tells all ranks. Plain bytes.
@@ -40,6 +41,7 @@ struct RankReport {
   std::int64_t valid_tokens = 0;    ///< csx
   ExactSum squared_norm;            ///< memoryx: Σ g² of the shard
   std::int32_t stop_requested = 0;  ///< number of the signal, or 0
+  bool saving = false;              ///< memoryx: its part of a checkpoint is not yet on disk
   PassSeconds seconds;
   fabric::Counters counters;  ///< since the start
   std::int64_t resident_peak_bytes = 0;
