@@ -5,20 +5,21 @@
 # What saving costs: GPT-2 small (checkpoints of 1.5 GB), batch 2 x 512 tokens, saves every few steps, in one process with 2 threads and on
 # 1 memoryx and 2 csx ranks. Prints for each layout the median step, the median of the steps that a save delays (those that it goes on
 # beside, at least the one after it) and their ratio; then MB/s of the saves and of the last one, beside which nothing else runs, and of a
-# plain write of the same bytes to the same folder. Exit code 1 where the ratio of a layout is above the limit.
+# plain write of the same bytes to the same folder. A save counts from its opening to the rename, so one beside steps contains them. The load
+# of the machine comes first: other work on it lengthens steps at random. Exit code 1 where the ratio of a layout is above the limit.
 #
-#   bench/checkpoint.sh [SAVES=5] [EVERY=4]
+#   bench/checkpoint.sh [SAVES=5] [EVERY=6]
 #
-# EVERY: steps from one save to the next, 3 at least. WSC: the program (build/release/wsc). WSC_MPIRUN: the launcher with its flags.
+# EVERY: steps from one save to the next, 5 at least. WSC: the program (build/release/wsc). WSC_MPIRUN: the launcher with its flags.
 # LAYOUTS: "one-process 1x2". LIMIT: 1.2. TMPDIR: room for three checkpoints. OVERRIDES: further settings for wsc.
 set -euo pipefail
 
-usage() { sed -n '5,13s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '5,14s/^# \{0,1\}//p' "$0"; }
 case ${1:-} in
   --help | -h) usage; exit 0 ;;
 esac
-saves=${1:-5} every=${2:-4}
-[[ $saves =~ ^[1-9][0-9]*$ && $every =~ ^[1-9][0-9]*$ && $every -ge 3 ]] || { usage >&2; exit 2; }
+saves=${1:-5} every=${2:-6}
+[[ $saves =~ ^[1-9][0-9]*$ && $every =~ ^[1-9][0-9]*$ && $every -ge 5 ]] || { usage >&2; exit 2; }
 cd "$(dirname "$0")/.."
 . bench/common.sh
 
@@ -61,6 +62,7 @@ save_seconds() { sed -n 's/.*Saved checkpoint .* at step [0-9]* in \([0-9.]*\) s
 
 data_set "$folder"
 
+echo "$(nproc) processors, load $(cut -d ' ' -f 1-3 /proc/loadavg)"
 printf '%-12s %10s %10s %6s %6s   %s\n' layout "step s" "delayed s" ratio steps "MB/s of saves, alone, plain write"
 status=0
 for layout in "${layouts[@]}"; do

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs that are killed, stopped and started again end bitwise like one that nobody disturbed.
 
-`kill -9` of any rank at any moment, half of them during a save; SIGTERM to one rank, SIGUSR1 to mpirun; another layout afterwards;
+`kill -9` of any rank at any moment, half of them during a save; SIGTERM to one rank, SIGUSR1 to mpirun, during a save as well; another layout afterwards;
 a finished run, a changed deck, two runs in one directory.
 """
 
@@ -42,9 +42,18 @@ def more_steps(run_dir, count=1):
     return lambda: len(steps() - before) >= count
 
 
+def saving(run_dir, target, beside=False):
+    """A condition: a checkpoint of step `target` or later is being written; `beside`: and a step after it has been logged."""
+    def holds():
+        steps = [int(path.name.removeprefix("checkpoint_").split(".")[0]) for path in (run_dir / "checkpoints").glob("*.partial")]
+        late = [step for step in steps if step >= target]
+        return bool(late) and (not beside or max((int(row["step"]) for row in cluster.rows(run_dir) if row["loss"]), default=0) > max(late))
+    return holds
+
+
 def stop_moment(run, source, run_dir):
     """Waits for a random moment of a random kind, whatever the speed of the machine; says which."""
-    kind = source.choice(["start", "step", "save", "save"])
+    kind = source.choice(["start", "step", "save", "step beside a save"])
     if kind == "start":
         limit = run.begun + source.uniform(0.05, 1.5)
         run.wait_for(lambda: time.monotonic() > limit)
@@ -53,10 +62,10 @@ def stop_moment(run, source, run_dir):
         run.wait_for(more_steps(run_dir, more))
         time.sleep(source.uniform(0, 0.1))
     else:
-        folder, target = run_dir / "checkpoints", source.randrange(1, STEPS // SAVE_EVERY + 1) * SAVE_EVERY
-        step = lambda path: int(path.name.removeprefix("checkpoint_").split(".")[0])
-        run.wait_for(lambda: any(step(path) >= target for path in folder.glob("*.partial")))
-        time.sleep(source.uniform(0, 0.03))
+        beside = kind != "save"
+        target = source.randrange(1, STEPS // SAVE_EVERY + 1) * SAVE_EVERY
+        run.wait_for(saving(run_dir, target, beside))
+        time.sleep(0 if beside else source.uniform(0, 0.03))
     return kind
 
 
@@ -90,13 +99,14 @@ def kills(workplace, report, data, reference, count, source):
 def signals(workplace, report, data, reference, source, quick):
     """A request to stop: exit code 75, a checkpoint of the step that was done, and the same run afterwards."""
     all_cases = {"SIGTERM to rank 0": (signal.SIGTERM, 0), "SIGTERM to rank 3": (signal.SIGTERM, 3), "SIGUSR1 to mpirun": (signal.SIGUSR1, None),
-                     "SIGUSR1 twice": (signal.SIGUSR1, None)}
-    cases = dict(list(all_cases.items())[1:3]) if quick else all_cases
+                     "SIGUSR1 twice": (signal.SIGUSR1, None), "SIGTERM to rank 1 during a save": (signal.SIGTERM, 1)}
+    cases = {what: all_cases[what] for what in list(all_cases)[1:3] + list(all_cases)[-1:]} if quick else all_cases
     for number, (what, (sent, rank)) in enumerate(cases.items()):
         deck, run_dir = workplace.deck(f"signal{number}", SETTINGS, train_input__data_dir=data), workplace.run_dir(f"signal{number}")
         run = workplace.start(SQUARE, "train", deck)
-        run.wait_for(more_steps(run_dir))
-        time.sleep(source.uniform(0, 0.3))
+        during_save = what.endswith("save")
+        run.wait_for(saving(run_dir, SAVE_EVERY) if during_save else more_steps(run_dir))
+        time.sleep(0 if during_save else source.uniform(0, 0.3))
         for _ in range(2 if what.endswith("twice") else 1):
             cluster.Process(run.popen.pid).send(sent) if rank is None else run.ranks()[rank].send(sent)
             time.sleep(0.02)
