@@ -60,8 +60,8 @@ void ShardWriter::readable(ParamId param, std::int64_t begin, std::int64_t end) 
     if (unit.missing > 0) continue;
     unit.state = State::readable;
     queue_.push_back(&unit);
+    changed_.notify_all();
   }
-  changed_.notify_all();
 }
 
 void ShardWriter::release(ParamId param, std::int64_t begin, std::int64_t end) {
