@@ -43,7 +43,8 @@ class Playback {
     for (std::size_t i = 0; i < all; ++i) {
       const PlannedVisit& visit = plan_.visits[i % visits];
       wait_until(arrival(visit, i));
-      if (!visit.stream.gradients.empty() && left_.size() >= 2) wait_until(left_[left_.size() - 2]);
+      const auto buffers = static_cast<std::size_t>(plan_.leaving()) + 1;
+      if (!visit.stream.gradients.empty() && left_.size() >= buffers) wait_until(left_[left_.size() - buffers]);
       const StageSeconds& s = stages_[visit.stage.index];
       now_ += wave_shares[i / visits] * (visit.direction == Direction::backward ? s.backward : s.forward);
       ended_.push_back(now_);

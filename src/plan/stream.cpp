@@ -93,7 +93,7 @@ void place_blocks(Plan& plan) {
     if (!plan.visits[v].stream.gradients.empty()) ++senders;
   }
   plan.window_elements = pack_cyclic(window, static_cast<int>(plan.visits.size()), plan.prefetch);
-  plan.gradient_elements = senders > 0 ? pack_cyclic(buffers, senders, 1) : 0;
+  plan.gradient_elements = senders > 0 ? pack_cyclic(buffers, senders, plan.leaving()) : 0;
   if (plan.request.ordered && senders > 0) place_leaf_sums(plan);
   std::size_t w = 0, g = 0;
   for (PlannedVisit& visit : plan.visits) {

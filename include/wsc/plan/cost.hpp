@@ -25,8 +25,8 @@ struct Prediction {
 };
 
 /// Compute: FLOPs / rate + bytes / memory bandwidth, op by op. Streamed, the pass is played through: a block is updated, then on the wire
-/// once `prefetch` visits are left before its own, one at a time; gradients leave one at a time, and a visit waits for the buffer of the
-/// last but one.
+/// once `prefetch` visits are left before its own, one at a time; gradients leave one at a time, and a visit waits for the buffer that
+/// it takes over.
 Prediction predict(const Graph& graph, const Plan& plan);
 
 }  // namespace wsc::plan

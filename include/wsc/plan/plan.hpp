@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -116,6 +117,8 @@ struct Plan {
   bool fits = true;
   std::vector<Candidate> considered;  ///< where there was a choice; the plan is the first of the fastest
 
+  /// Visits whose gradients may be on their way while those of another one are filled.
+  int leaving() const { return std::max(1, prefetch); }
   /// The stream of a whole pass: all waves, one after the other. Row blocks have no part on any shard yet: with_rows() says which.
   fabric::StreamSchedule schedule() const;
 };
