@@ -23,16 +23,17 @@ ExitCode bench_kernels(Arguments arguments) {
   const std::int64_t threads = take_integer(arguments, "threads", cores_allowed());
   expect_no_more(arguments, usage);
   const KokkosScope kokkos(static_cast<int>(threads));
-  std::printf("GEMM fp32, %lld thread%s, median of 7\n%8s %8s %8s %10s\n", static_cast<long long>(threads), threads == 1 ? "" : "s", "rows",
-              "in", "out", "GFLOP/s");
+  std::printf("GEMM, %lld thread%s, median of 7, GFLOP/s\n%8s %8s %8s %10s %10s\n", static_cast<long long>(threads),
+              threads == 1 ? "" : "s", "rows", "in", "out", "fp32", "bf16");
   struct Shape {
     std::int64_t rows, in, out;
   };
   for (const Shape s : {Shape{1024, 768, 2304}, Shape{1024, 768, 3072}, Shape{1024, 3072, 768}, Shape{256, 768, 50257},
                         Shape{768, 128, 512}, Shape{64, 768, 768}}) {
     const kernels::Product product{kernels::Transpose::no, kernels::Transpose::yes, s.rows, s.out, s.in, false};  // forward of a linear op
-    std::printf("%8lld %8lld %8lld %10.1f\n", static_cast<long long>(s.rows), static_cast<long long>(s.in), static_cast<long long>(s.out),
-                1e-9 * product.flops() / kernels::product_s(product, 7));
+    std::printf("%8lld %8lld %8lld %10.1f %10.1f\n", static_cast<long long>(s.rows), static_cast<long long>(s.in),
+                static_cast<long long>(s.out), 1e-9 * product.flops() / kernels::product_s(product, 7),
+                1e-9 * product.flops() / kernels::product_s(product, 7, Precision::bf16));
   }
   return ExitCode::ok;
 }

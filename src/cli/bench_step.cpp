@@ -98,7 +98,7 @@ class OneProcess {
       : settings_(settings),
         plans_(graph, settings, setup),
         pass_(plans_.train(settings.train_input.batch_size)),
-        shard_(graph, plan::split_blocks(graph, 1), fabric::ShardId(0), settings.optimizer),
+        shard_(graph, plan::split_blocks(graph, 1), fabric::ShardId(0), settings.optimizer, precision_of(settings.precision.wire_weights)),
         streams_(fabric::make_null_streams(shard_)),
         csx_(graph, 0),
         batch_(random_batch(settings.train_input.batch_size, setup.tokens, settings.model.vocab_size)) {
@@ -195,7 +195,8 @@ ExitCode bench_step(Arguments arguments) {
     }
     parts["(rest)"].push_back(rest);
     double bound = 0;
-    for (const auto& [product, count] : all) bound += static_cast<double>(count) * kernels::product_s(product, 3);
+    for (const auto& [product, count] : all)
+      bound += static_cast<double>(count) * kernels::product_s(product, 3, process.plan().request.compute);
     bound_s.push_back(bound);
   }
 

@@ -30,7 +30,10 @@ void declare(Registry& registry, RunSettings& s) {
 
 void declare(Registry& registry, PrecisionSettings& s) {
   Section o = registry.section("precision", "Number formats", SettingKind::identity);
-  o.add("compute", s.compute, "fp32", one_of({"fp32"}), "Format of activations and of matrix products; master weights are always fp32");
+  o.add("compute", s.compute, "fp32", one_of({"fp32", "bf16", "fp16", "cb16"}),
+        "Format of activations, of their gradients and of what matrix products read; sums and master weights are always fp32");
+  o.add("wire_weights", s.wire_weights, "fp32", one_of({"fp32", "bf16", "fp16", "cb16"}),
+        "Format of weights on their way to the csx and in the weight window");
   const std::vector<std::string> dynamic{"dynamic"};
   o.add("loss_scaling_factor", s.loss_scaling_factor, 1.0, positive,
         "Multiplies the loss before the backward pass and is divided out before the update; dynamic = as large as gradients allow")

@@ -21,9 +21,10 @@ Csx::Csx(const Graph& graph, int csx) : graph_(graph), csx_(csx) {}
 
 void Csx::prepare(const plan::Plan& plan) {
   rows_.reserve(plan.wave_rows);
-  if (static_cast<std::int64_t>(arena_.size()) >= plan.arena_elements) return;
+  compute_copy_.reserve(plan.request.compute, plan.compute_copy_elements);
+  if (static_cast<std::int64_t>(arena_.size()) >= plan.arena_words) return;
   arena_ = Buffer<float>();  // before the larger one, not beside it
-  arena_ = Buffer<float>(Kokkos::view_alloc(Kokkos::WithoutInitializing, "wsc::csx::arena"), static_cast<std::size_t>(plan.arena_elements));
+  arena_ = Buffer<float>(Kokkos::view_alloc(Kokkos::WithoutInitializing, "wsc::csx::arena"), static_cast<std::size_t>(plan.arena_words));
 }
 
 void Csx::begin(const plan::Plan& plan, const PassNumbers& numbers) {
@@ -73,6 +74,14 @@ void Csx::load(const data::Batch& batch, std::int64_t wave) {
   rows_.load(batch, first, there, sizes, numbers_.row_places);
 }
 
+std::vector<const void*> Csx::weights(int index, const std::vector<const void*>& arrived, const std::vector<fabric::BlockSplit>& blocks) {
+  const Timed timed(compute_s_);
+  std::vector<WireBlock> came;
+  for (std::size_t k = 0; k < arrived.size(); ++k)
+    came.push_back({arrived[k], blocks[plan_->visits[index].stream.receives[k].index].elements});
+  return compute_copy_.take(Exec(), plan_->request.wire_weights, came, plan_->request.compute);
+}
+
 // Leaf sums are a stack: every leaf is added up from zeros on top of it, and as in a binary counter two sums of equally many leaves become
 // one. What is left at the end is added from the top down: the tree of fabric/reduction_tree.hpp.
 void Csx::visit(int index, const VisitBlocks& blocks) {
@@ -120,39 +129,60 @@ void Csx::merge(const plan::PlannedVisit& visit, const VisitBlocks& blocks, int 
 }
 
 void Csx::visit_leaf(const plan::PlannedVisit& visit, RowRange leaf, const VisitBlocks& blocks) {
-  const Stage& stage = graph_[visit.stage];
-  const plan::StagePlan& how = plan_->stages[visit.stage.index];
-  for (std::int64_t first = leaf.first; first < leaf.last; first += how.tile_rows) {
-    const RowRange range{first, std::min(leaf.last, first + how.tile_rows)};
-    Tile tile(graph_, *plan_, visit, arena_.data(), rows_, range, blocks, numbers_);
-    if (visit.direction == plan::Direction::backward) {
-      tile.enter_backward();
-      if (how.recompute) forward_tile(tile, stage, &how.rerun);
-      backward_tile(tile, stage);
-    } else {
-      forward_tile(tile, stage, nullptr);
-      if (visit.direction == plan::Direction::turn) {
-        tile.enter_backward();
-        backward_tile(tile, stage);
-      }
+  const std::int64_t tile_rows = plan_->stages[visit.stage.index].tile_rows;
+  for (std::int64_t first = leaf.first; first < leaf.last; first += tile_rows) {
+    const RowRange range{first, std::min(leaf.last, first + tile_rows)};
+    switch (plan_->request.compute) {
+      case Precision::fp32:
+        visit_tile<float>(visit, range, blocks);
+        break;
+      case Precision::bf16:
+        visit_tile<bfloat16>(visit, range, blocks);
+        break;
+      case Precision::fp16:
+        visit_tile<float16>(visit, range, blocks);
+        break;
+      case Precision::cb16:
+        visit_tile<cbfloat16>(visit, range, blocks);
+        break;
     }
     last_tile_rows_ = range.count();
   }
 }
 
-void Csx::forward_tile(Tile& tile, const Stage& stage, const std::vector<bool>* only) const {
+template <class Real>
+void Csx::visit_tile(const plan::PlannedVisit& visit, RowRange range, const VisitBlocks& blocks) {
+  const Stage& stage = graph_[visit.stage];
+  const plan::StagePlan& how = plan_->stages[visit.stage.index];
+  Tile<Real> tile(graph_, *plan_, visit, arena_.data(), rows_, range, blocks, numbers_);
+  if (visit.direction == plan::Direction::backward) {
+    tile.enter_backward();
+    if (how.recompute) forward_tile(tile, stage, &how.rerun);
+    backward_tile(tile, stage);
+  } else {
+    forward_tile(tile, stage, nullptr);
+    if (visit.direction == plan::Direction::turn) {
+      tile.enter_backward();
+      backward_tile(tile, stage);
+    }
+  }
+}
+
+template <class Real>
+void Csx::forward_tile(Tile<Real>& tile, const Stage& stage, const std::vector<bool>* only) const {
   for (std::size_t i = 0; i < stage.ops.size(); ++i)
     if (!only || (*only)[i]) {
       const Kokkos::Profiling::ScopedRegion region(op_name(stage.ops[i]) + " forward");  // for Kokkos' tools and `wsc bench step`
-      kernels::forward<float>(stage.ops[i], tile);
+      kernels::forward<Real>(stage.ops[i], tile);
     }
 }
 
-void Csx::backward_tile(Tile& tile, const Stage& stage) const {
+template <class Real>
+void Csx::backward_tile(Tile<Real>& tile, const Stage& stage) const {
   for (std::size_t i = stage.ops.size(); i-- > 0;) {
     tile.enter_op(i);
     const Kokkos::Profiling::ScopedRegion region(op_name(stage.ops[i]) + " backward");
-    kernels::backward<float>(stage.ops[i], tile);
+    kernels::backward<Real>(stage.ops[i], tile);
   }
 }
 
@@ -166,6 +196,7 @@ void Csx::add_losses() {
 }
 
 Matrix<const float> Csx::logits() const {
+  WSC_EXPECT(plan_->request.compute == Precision::fp32);
   const auto& head = std::get<CrossEntropy>(graph_[graph_.turn()].ops.back());
   const plan::TensorPlan& place = plan_->tensors[head.logits.index];
   return Matrix<const float>(arena_.data() + place.forward, static_cast<std::size_t>(last_tile_rows_),

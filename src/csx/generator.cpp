@@ -63,6 +63,7 @@ class Generator::Rows : public kernels::OpContext<float> {
     return Matrix<float>(g_.arena_.data() + g_.places_[t.index], static_cast<std::size_t>(rows_.count),
                          static_cast<std::size_t>(g_.graph_[t].width));
   }
+  Matrix<float> statistic(TensorId t) override { return value(t); }
   Matrix<const float> weight(WeightId w) override { return g_.weights_.weight(w); }
   Vector<float> workspace() override { return Vector<float>(g_.workspace_.data(), g_.workspace_.size()); }
 

@@ -9,8 +9,12 @@ namespace wsc::csx {
 
 /// What the ops of a stage see of one tile: views into the arena at the places of the plan, weights in the window, weight gradients
 /// in the buffers.
-class Csx::Tile : public kernels::OpContext<float> {
+template <class Real>
+class Csx::Tile : public kernels::OpContext<Real> {
  public:
+  using Sum = kernels::Arithmetic<Real>;
+
+  /// blocks: weights as Real.
   Tile(const Graph& graph, const plan::Plan& plan, const plan::PlannedVisit& visit, float* arena, const WaveRows& rows, RowRange range,
        const VisitBlocks& blocks, const PassNumbers& numbers);
 
@@ -21,16 +25,20 @@ class Csx::Tile : public kernels::OpContext<float> {
 
   const Exec& exec() const override { return exec_; }
   const kernels::Rows& rows() const override { return tile_rows_; }
-  Matrix<float> value(TensorId t) override;
-  Matrix<const float> gradient(TensorId t) override;
-  kernels::GradientOut<float> gradient_out(TensorId t) override;
-  Matrix<const float> weight(WeightId w) override;
-  Matrix<float> weight_gradient(WeightId w) override;
-  Vector<float> workspace() override;
+  Matrix<Real> value(TensorId t) override;
+  Matrix<Sum> statistic(TensorId t) override;
+  Matrix<const Real> gradient(TensorId t) override;
+  kernels::GradientOut<Real> gradient_out(TensorId t) override;
+  Matrix<const Real> weight(WeightId w) override;
+  Matrix<Sum> weight_gradient(WeightId w) override;
+  Vector<Sum> workspace() override;
   Vector<double> row_loss() override { return losses_; }
 
  private:
-  Matrix<float> at(plan::Place place, bool wave, TensorId t) const;
+  template <class Stored>
+  Matrix<Stored> at(plan::Place place, bool wave, TensorId t) const;
+  template <class Stored>
+  Matrix<Stored> value_at(TensorId t) const;
 
   const Graph& graph_;
   const plan::Plan& plan_;

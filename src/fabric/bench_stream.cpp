@@ -33,7 +33,7 @@ StreamSchedule schedule_of(const Layout& layout, std::int64_t elements, int bloc
 class Memory : public ShardHandler {
  public:
   explicit Memory(std::int64_t elements) : weights_(static_cast<std::size_t>(elements)), sums_(static_cast<std::size_t>(elements)) {}
-  float* on_send(BlockId, std::int64_t begin, std::int64_t) override { return weights_.data() + begin; }
+  void* on_send(BlockId, std::int64_t begin, std::int64_t) override { return weights_.data() + begin; }
   float* gradient(BlockId, int) override { return sums_.data(); }
   void on_gradient(BlockId, bool) override {}
 

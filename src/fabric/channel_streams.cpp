@@ -22,9 +22,9 @@ class ChannelStreams final : public CsxStreams {
   void begin(const StreamSchedule& schedule) override {
     WSC_EXPECT(schedule_ == nullptr);
     WSC_EXPECT(flaw(schedule, channel_.layout().memoryx).empty());
-    if (schedule.window_elements > window_elements_) {
-      window_ = channel_.window(schedule.window_elements);
-      window_elements_ = schedule.window_elements;
+    if (const std::int64_t bytes = schedule.window_elements * bytes_of(schedule.weights); bytes > window_bytes_) {
+      window_ = channel_.window(bytes);
+      window_bytes_ = bytes;
     }
     grow(gradients_, schedule.gradient_elements, "wsc::fabric::gradients");
     schedule_ = &schedule;
@@ -32,7 +32,7 @@ class ChannelStreams final : public CsxStreams {
     exposed_wait_ = {};
   }
 
-  std::vector<const float*> wait(int visit) override;
+  std::vector<const void*> wait(int visit) override;
   std::vector<float*> gradients(int visit) override;
   void send(int visit) override;
   void finish() override;
@@ -54,11 +54,13 @@ class ChannelStreams final : public CsxStreams {
   const Visit& visit_at(int i) const { return schedule_->visits[static_cast<std::size_t>(i)]; }
   const BlockSplit& split(BlockId b) const { return schedule_->blocks[static_cast<std::size_t>(b.index)]; }
   int visit_count() const { return static_cast<int>(schedule_->visits.size()); }
+  /// Element `offset` of the window.
+  std::byte* in_window(std::int64_t offset) const { return window_ + offset * bytes_of(schedule_->weights); }
 
   Channel& channel_;
   const StreamSchedule* schedule_ = nullptr;
-  float* window_ = nullptr;  // shared with the other csx of the node
-  std::int64_t window_elements_ = 0;
+  std::byte* window_ = nullptr;  // shared with the other csx of the node
+  std::int64_t window_bytes_ = 0;
   Buffer<float> gradients_;
   std::deque<std::vector<Ticket>> arriving_;  // visits next_, next_ + 1, …
   std::vector<Leaving> leaving_;
@@ -67,7 +69,7 @@ class ChannelStreams final : public CsxStreams {
   ExposedWait exposed_wait_;
 };
 
-std::vector<const float*> ChannelStreams::wait(int visit) {
+std::vector<const void*> ChannelStreams::wait(int visit) {
   WSC_EXPECT(schedule_ != nullptr && visit == next_);
   // The blocks of visit − 1 may go now, and that is all the room that visit + prefetch needs.
   channel_.release();
@@ -76,8 +78,8 @@ std::vector<const float*> ChannelStreams::wait(int visit) {
   wait_for(arriving_.front(), "wait for weights", visit == 0 ? exposed_wait_.first_weights : exposed_wait_.weights);
   arriving_.pop_front();
   ++next_;
-  std::vector<const float*> weights;
-  for (const std::int64_t offset : visit_at(visit).window_offsets) weights.push_back(window_ + offset);
+  std::vector<const void*> weights;
+  for (const std::int64_t offset : visit_at(visit).window_offsets) weights.push_back(in_window(offset));
   return weights;
 }
 
@@ -86,8 +88,9 @@ void ChannelStreams::receive(const Visit& visit) {
   for (std::size_t k = 0; k < visit.receives.size(); ++k) {
     const BlockSplit& block = split(visit.receives[k]);
     for (int m = 0; m < channel_.layout().memoryx; ++m) {
-      float* const part = window_ + visit.window_offsets[k] + block.bounds[m];
-      tickets.push_back(channel_.broadcast(ShardId(m), part, block.bounds[m + 1] - block.bounds[m]));
+      const std::int64_t elements = block.bounds[m + 1] - block.bounds[m];
+      tickets.push_back(
+          channel_.broadcast(ShardId(m), in_window(visit.window_offsets[k] + block.bounds[m]), elements * bytes_of(schedule_->weights)));
     }
   }
 }

@@ -122,7 +122,7 @@ class MpiTransport final : public Transport {
     const int bytes = static_cast<int>(m.bytes);
     switch (m.collective) {
       case Collective::broadcast:
-        check(MPI_Ibcast(m.data, floats(m), MPI_FLOAT, 0, down_[m.shard.index].get(), request), "MPI_Ibcast");
+        check(MPI_Ibcast(m.data, bytes, MPI_BYTE, 0, down_[m.shard.index].get(), request), "MPI_Ibcast");
         break;
       case Collective::reduce:
         reduce_by_tree(m, request);

@@ -20,10 +20,10 @@ class NullStreams final : public CsxStreams {
     grow(own_, own_elements(), "wsc::fabric::gradients");
   }
 
-  std::vector<const float*> wait(int visit) override {
+  std::vector<const void*> wait(int visit) override {
     WSC_EXPECT(schedule_ != nullptr && visit == next_);
     ++next_;
-    std::vector<const float*> weights;
+    std::vector<const void*> weights;
     for (const BlockId b : schedule_->visits[visit].receives)
       weights.push_back(elements(b) > 0 ? shard_.on_send(b, 0, elements(b)) : nullptr);
     return weights;

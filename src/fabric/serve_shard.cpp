@@ -50,11 +50,11 @@ class ShardPass {
       leaving_.pop_front();
     }
     std::vector<Ticket>& tickets = leaving_.emplace_back();
-    const std::int64_t piece = channel_.chunk_elements();
+    const std::int64_t size = bytes_of(schedule_.weights), piece = channel_.chunk_bytes() / size;
     for (const BlockId b : schedule_.visits[visit].receives) {
       for (std::int64_t from = begin(b); from < end(b); from += piece) {
         const std::int64_t to = std::min(from + piece, end(b));
-        tickets.push_back(channel_.broadcast(shard_, handler_.on_send(b, from, to), to - from));
+        tickets.push_back(channel_.broadcast(shard_, handler_.on_send(b, from, to), (to - from) * size));
       }
     }
   }

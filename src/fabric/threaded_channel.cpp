@@ -12,23 +12,20 @@ namespace wsc::fabric {
 ThreadedChannel::ThreadedChannel(std::unique_ptr<Transport> transport, const Layout& layout, const ChannelSettings& settings)
     : layout_(layout), ordered_(settings.ordered), fabric_(std::move(transport), layout, settings) {}
 
-float* ThreadedChannel::window(std::int64_t elements) {
-  WSC_EXPECT(!layout_.is_memoryx(rank()) && elements >= 0);
-  return elements > 0 ? reinterpret_cast<float*>(fabric_.window(elements * static_cast<std::int64_t>(sizeof(float)))) : nullptr;
+std::byte* ThreadedChannel::window(std::int64_t bytes) {
+  WSC_EXPECT(!layout_.is_memoryx(rank()) && bytes >= 0);
+  return bytes > 0 ? fabric_.window(bytes) : nullptr;
 }
 
-void ThreadedChannel::expect_part(ShardId m, std::int64_t count) const {
-  WSC_EXPECT(m.index >= 0 && m.index < layout_.memoryx && count >= 0);
+void ThreadedChannel::expect_part(ShardId m, std::int64_t size) const {
+  WSC_EXPECT(m.index >= 0 && m.index < layout_.memoryx && size >= 0);
   WSC_EXPECT(!layout_.is_memoryx(rank()) || layout_.shard(rank()) == m);  // a memoryx rank takes part in its own shard's transfers only
 }
 
-Ticket ThreadedChannel::broadcast(ShardId m, float* data, std::int64_t count) {
-  expect_part(m, count);
-  if (count == 0) return Ticket();  // all ranks know the count, so nobody posts
-  return fabric_.push({.collective = Collective::broadcast,
-                       .shard = m,
-                       .data = reinterpret_cast<std::byte*>(data),
-                       .bytes = count * static_cast<std::int64_t>(sizeof(float))});
+Ticket ThreadedChannel::broadcast(ShardId m, void* data, std::int64_t bytes) {
+  expect_part(m, bytes);
+  if (bytes == 0) return Ticket();  // all ranks know the size, so nobody posts
+  return fabric_.push({.collective = Collective::broadcast, .shard = m, .data = static_cast<std::byte*>(data), .bytes = bytes});
 }
 
 Ticket ThreadedChannel::reduce(ShardId m, float* data, std::int64_t count, const std::vector<float*>& carries) {

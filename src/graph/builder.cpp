@@ -32,8 +32,8 @@ Init truncated_normal(double standard_deviation) { return {Init::Kind::truncated
 
 // --- ops ---
 
-TensorId StageBuilder::tensor(const std::string& what, std::int64_t width) {
-  builder_.graph_.tensors.push_back({name_ + "/" + what, width, id_, {}});
+TensorId StageBuilder::tensor(const std::string& what, std::int64_t width, Dtype dtype) {
+  builder_.graph_.tensors.push_back({name_ + "/" + what, width, id_, {}, dtype});
   return TensorId(builder_.graph_.tensors.size() - 1);
 }
 
@@ -66,7 +66,7 @@ TensorId StageBuilder::dropout(TensorId x, double rate, const std::string& name)
 TensorId StageBuilder::layer_norm(TensorId x, const std::string& name, double epsilon) {
   const std::int64_t width = builder_.graph_[x].width;
   const WeightId gain = builder_.vectors({name + "/weight"}, width, ones()), bias = builder_.vectors({name + "/bias"}, width, zeros());
-  const TensorId y = tensor("normed", width), mean = tensor("mean", 1), inverse_sd = tensor("inverse_sd", 1);
+  const TensorId y = tensor("normed", width), mean = tensor("mean", 1, Dtype::fp32), inverse_sd = tensor("inverse_sd", 1, Dtype::fp32);
   record(LayerNorm{x, y, mean, inverse_sd, gain, bias, width, epsilon});
   return y;
 }
@@ -102,7 +102,7 @@ TensorId StageBuilder::linears(TensorId x, const std::vector<std::string>& names
 TensorId StageBuilder::attention(TensorId qkv, std::int64_t heads, double dropout_rate, const std::string& name) {
   const std::int64_t width = builder_.graph_[qkv].width / 3;
   WSC_EXPECT(width % heads == 0);
-  const TensorId y = tensor("attended", width), log_sum = tensor("log_sum", heads);
+  const TensorId y = tensor("attended", width), log_sum = tensor("log_sum", heads, Dtype::fp32);
   record(Attention{qkv, y, log_sum, width, heads, dropout_rate, name});
   return y;
 }

@@ -42,7 +42,8 @@ std::string describe(const Graph& graph) {
       out << "  " << op_name(op) << ":";
       for (const TensorId t : op_inputs(op)) out << " " << graph[t].name;
       out << " →";
-      for (const TensorId t : op_outputs(op)) out << " " << graph[t].name << "[" << graph[t].width << "]";
+      for (const TensorId t : op_outputs(op))
+        out << " " << graph[t].name << "[" << graph[t].width << (graph[t].dtype == Dtype::fp32 ? ", fp32]" : "]");
       out << "\n";
     }
   }

@@ -70,7 +70,7 @@ void apply(const Activation& op, OpContext<Real>& context) {
         const Real* const in = x + r * width;
         Real* const out = y + r * width;
 #pragma omp simd
-        for (std::int64_t c = 0; c < width; ++c) out[c] = Function::value(in[c] + bias[c]);
+        for (std::int64_t c = 0; c < width; ++c) store(out[c], Function::value(load(in[c]) + load(bias[c])));
       });
 }
 
@@ -84,30 +84,30 @@ void differentiate(const Activation& op, OpContext<Real>& context) {
   const GradientOut<Real> dx = context.gradient_out(op.x);
   Real* const to = dx.value.data();
   const bool accumulate = dx.accumulate;
-  Real* const partials = context.workspace().data();
+  using A = Arithmetic<Real>;
+  A* const partials = context.workspace().data();
   add_row_terms(
-      "wsc::kernels::activation_backward", context.exec(), rows, width, partials, KOKKOS_LAMBDA(std::int64_t r, Real * partial) {
+      "wsc::kernels::activation_backward", context.exec(), rows, width, partials, KOKKOS_LAMBDA(std::int64_t r, A * partial) {
         const Real* const in = x + r * width;
         const Real* const d = dy + r * width;
         Real* const out = to + r * width;
         if (accumulate) {
 #pragma omp simd
           for (std::int64_t c = 0; c < width; ++c) {
-            const Real g = d[c] * Function::derivative(in[c] + bias[c]);
+            const A g = load(d[c]) * Function::derivative(load(in[c]) + load(bias[c]));
             partial[c] += g;
-            out[c] += g;
+            store(out[c], load(out[c]) + g);
           }
         } else {
 #pragma omp simd
           for (std::int64_t c = 0; c < width; ++c) {
-            const Real g = d[c] * Function::derivative(in[c] + bias[c]);
+            const A g = load(d[c]) * Function::derivative(load(in[c]) + load(bias[c]));
             partial[c] += g;
-            out[c] = g;
+            store(out[c], g);
           }
         }
       });
-  add_partials<Real>("wsc::kernels::activation_bias", context.exec(), rows, width, partials, width,
-                     context.weight_gradient(op.bias).data());
+  add_partials<A>("wsc::kernels::activation_bias", context.exec(), rows, width, partials, width, context.weight_gradient(op.bias).data());
 }
 
 /// Calls action with the function object of a nonlinearity.
@@ -135,9 +135,8 @@ void backward(const Activation& op, OpContext<Real>& context) {
   with_function(op.function, [&](auto f) { differentiate<decltype(f)>(op, context); });
 }
 
-template void forward(const Activation&, OpContext<float>&);
-template void forward(const Activation&, OpContext<double>&);
-template void backward(const Activation&, OpContext<float>&);
-template void backward(const Activation&, OpContext<double>&);
+#define WSC_INSTANTIATE(Real) WSC_INSTANTIATE_OP(Activation, Real)
+WSC_FOR_ALL_REALS(WSC_INSTANTIATE);
+#undef WSC_INSTANTIATE
 
 }  // namespace wsc::kernels

@@ -14,7 +14,7 @@ void forward(const Add& op, OpContext<Real>& context) {
   for_chunks(
       "wsc::kernels::add_forward", context.exec(), context.rows().count * op.width, KOKKOS_LAMBDA(std::int64_t begin, std::int64_t end) {
 #pragma omp simd
-        for (std::int64_t i = begin; i < end; ++i) y[i] = a[i] + b[i];
+        for (std::int64_t i = begin; i < end; ++i) store(y[i], load(a[i]) + load(b[i]));
       });
 }
 
@@ -26,9 +26,8 @@ void backward(const Add& op, OpContext<Real>& context) {
   pass_gradient(context.exec(), dy, context.gradient_out(op.b));
 }
 
-template void forward(const Add&, OpContext<float>&);
-template void forward(const Add&, OpContext<double>&);
-template void backward(const Add&, OpContext<float>&);
-template void backward(const Add&, OpContext<double>&);
+#define WSC_INSTANTIATE(Real) WSC_INSTANTIATE_OP(Add, Real)
+WSC_FOR_ALL_REALS(WSC_INSTANTIATE);
+#undef WSC_INSTANTIATE
 
 }  // namespace wsc::kernels

@@ -18,7 +18,7 @@ void multiply_by_factors(const Dropout& op, const OpContext<Real>& context, cons
   const auto token = context.rows().token;
   for_rows(
       "wsc::kernels::dropout", context.exec(), context.rows().count, KOKKOS_LAMBDA(std::int64_t r) {
-        Real factor[piece];
+        Arithmetic<Real> factor[piece];
         for (std::int64_t begin = 0; begin < width; begin += piece) {
           const std::int64_t count = width - begin < piece ? width - begin : piece;
           mask.factors(sample(r), token(r) * width + begin, count, factor);
@@ -26,10 +26,10 @@ void multiply_by_factors(const Dropout& op, const OpContext<Real>& context, cons
           Real* const to = out + r * width + begin;
           if (accumulate) {
 #pragma omp simd
-            for (std::int64_t c = 0; c < count; ++c) to[c] += from[c] * factor[c];
+            for (std::int64_t c = 0; c < count; ++c) store(to[c], load(to[c]) + load(from[c]) * factor[c]);
           } else {
 #pragma omp simd
-            for (std::int64_t c = 0; c < count; ++c) to[c] = from[c] * factor[c];
+            for (std::int64_t c = 0; c < count; ++c) store(to[c], load(from[c]) * factor[c]);
           }
         }
       });
@@ -61,9 +61,8 @@ void backward(const Dropout& op, OpContext<Real>& context) {
     pass_gradient(context.exec(), dy, dx);
 }
 
-template void forward(const Dropout&, OpContext<float>&);
-template void forward(const Dropout&, OpContext<double>&);
-template void backward(const Dropout&, OpContext<float>&);
-template void backward(const Dropout&, OpContext<double>&);
+#define WSC_INSTANTIATE(Real) WSC_INSTANTIATE_OP(Dropout, Real)
+WSC_FOR_ALL_REALS(WSC_INSTANTIATE);
+#undef WSC_INSTANTIATE
 
 }  // namespace wsc::kernels

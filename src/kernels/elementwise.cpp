@@ -37,7 +37,7 @@ void add(const Exec& exec, Vector<Real> to, Vector<const Real> from) {
   for_chunks(
       "wsc::kernels::add_to", exec, to.extent(0), KOKKOS_LAMBDA(std::int64_t begin, std::int64_t end) {
 #pragma omp simd
-        for (std::int64_t i = begin; i < end; ++i) out[i] += in[i];
+        for (std::int64_t i = begin; i < end; ++i) store(out[i], load(out[i]) + load(in[i]));
       });
 }
 
@@ -65,17 +65,18 @@ void row_sums_of_squares(const Exec& exec, Matrix<const Real> m, Vector<double> 
 }
 
 template <class Real>
-void add_column_sums(const Exec& exec, Matrix<const Real> m, Vector<Real> workspace, Real* sums) {
+void add_column_sums(const Exec& exec, Matrix<const Real> m, Vector<Arithmetic<Real>> workspace, Arithmetic<Real>* sums) {
+  using A = Arithmetic<Real>;
   const std::int64_t rows = m.extent(0), columns = m.extent(1);
   WSC_EXPECT(static_cast<std::int64_t>(workspace.extent(0)) >= column_sum_workspace(rows, columns));
   const Real* const data = m.data();
   add_row_terms(
-      "wsc::kernels::column_sums", exec, rows, columns, workspace.data(), KOKKOS_LAMBDA(std::int64_t r, Real * partial) {
+      "wsc::kernels::column_sums", exec, rows, columns, workspace.data(), KOKKOS_LAMBDA(std::int64_t r, A * partial) {
         const Real* const row = data + r * columns;
 #pragma omp simd
-        for (std::int64_t c = 0; c < columns; ++c) partial[c] += row[c];
+        for (std::int64_t c = 0; c < columns; ++c) partial[c] += load(row[c]);
       });
-  add_partials<Real>("wsc::kernels::column_sums", exec, rows, columns, workspace.data(), columns, sums);
+  add_partials<A>("wsc::kernels::column_sums", exec, rows, columns, workspace.data(), columns, sums);
 }
 
 template <class Real>
@@ -86,14 +87,18 @@ void pass_gradient(const Exec& exec, Matrix<const Real> dy, const GradientOut<Re
     copy(exec, flat(dx.value), flat(dy));
 }
 
-#define WSC_INSTANTIATE(Real)                                                          \
-  template void fill(const Exec&, Vector<Real>, Real);                                 \
-  template void copy(const Exec&, Vector<Real>, Vector<const Real>);                   \
-  template void add(const Exec&, Vector<Real>, Vector<const Real>);                    \
-  template void scale(const Exec&, Vector<Real>, Real);                                \
-  template void row_sums_of_squares(const Exec&, Matrix<const Real>, Vector<double>);  \
-  template void add_column_sums(const Exec&, Matrix<const Real>, Vector<Real>, Real*); \
+#define WSC_INSTANTIATE(Real)                                                                                  \
+  template void copy(const Exec&, Vector<Real>, Vector<const Real>);                                           \
+  template void add(const Exec&, Vector<Real>, Vector<const Real>);                                            \
+  template void add_column_sums(const Exec&, Matrix<const Real>, Vector<Arithmetic<Real>>, Arithmetic<Real>*); \
   template void pass_gradient(const Exec&, Matrix<const Real>, const GradientOut<Real>&)
+WSC_FOR_ALL_REALS(WSC_INSTANTIATE);
+#undef WSC_INSTANTIATE
+
+#define WSC_INSTANTIATE(Real)                           \
+  template void fill(const Exec&, Vector<Real>, Real);  \
+  template void scale(const Exec&, Vector<Real>, Real); \
+  template void row_sums_of_squares(const Exec&, Matrix<const Real>, Vector<double>)
 WSC_INSTANTIATE(float);
 WSC_INSTANTIATE(double);
 #undef WSC_INSTANTIATE

@@ -16,7 +16,7 @@ void forward(const Embedding& op, OpContext<Real>& context) {
         const Real* const from = table + ids(r) * width;
         Real* const to = y + r * width;
 #pragma omp simd
-        for (std::int64_t c = 0; c < width; ++c) to[c] = from[c];
+        for (std::int64_t c = 0; c < width; ++c) store(to[c], load(from[c]));
       });
 }
 
@@ -26,21 +26,20 @@ void backward(const Embedding& op, OpContext<Real>& context) {
   const std::int64_t width = op.width, rows = context.rows().count;
   const TokenIds ids = context.rows().ids;
   const Real* const dy = context.gradient(op.y).data();
-  Real* const dtable = context.weight_gradient(op.table).data();
+  Arithmetic<Real>* const dtable = context.weight_gradient(op.table).data();
   for_column_groups(
       "wsc::kernels::embedding_backward", context.exec(), width, KOKKOS_LAMBDA(std::int64_t first, std::int64_t count) {
         for (std::int64_t r = 0; r < rows; ++r) {
           const Real* const from = dy + r * width + first;
-          Real* const to = dtable + ids(r) * width + first;
+          Arithmetic<Real>* const to = dtable + ids(r) * width + first;
 #pragma omp simd
-          for (std::int64_t c = 0; c < count; ++c) to[c] += from[c];
+          for (std::int64_t c = 0; c < count; ++c) to[c] += load(from[c]);
         }
       });
 }
 
-template void forward(const Embedding&, OpContext<float>&);
-template void forward(const Embedding&, OpContext<double>&);
-template void backward(const Embedding&, OpContext<float>&);
-template void backward(const Embedding&, OpContext<double>&);
+#define WSC_INSTANTIATE(Real) WSC_INSTANTIATE_OP(Embedding, Real)
+WSC_FOR_ALL_REALS(WSC_INSTANTIATE);
+#undef WSC_INSTANTIATE
 
 }  // namespace wsc::kernels

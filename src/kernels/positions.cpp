@@ -22,13 +22,14 @@ void add_learned(const Positions& op, OpContext<Real>& context) {
         const Real* const entry = table + position(r) * width;
         Real* const out = y + r * width;
 #pragma omp simd
-        for (std::int64_t c = 0; c < width; ++c) out[c] = in[c] + entry[c];
+        for (std::int64_t c = 0; c < width; ++c) store(out[c], load(in[c]) + load(entry[c]));
       });
 }
 
 /// Columns 2i and 2i + 1: sin and cos of position · 10000^(−2i / C). Angles in double: a float has no fraction left at large positions.
 template <class Real>
 void add_sinusoids(const Positions& op, OpContext<Real>& context) {
+  using A = Arithmetic<Real>;
   const std::int64_t width = op.width;
   const auto position = context.rows().position;
   const Real* const x = context.value(op.x).data();
@@ -39,8 +40,8 @@ void add_sinusoids(const Positions& op, OpContext<Real>& context) {
         double frequency = 1;
         for (std::int64_t c = 0; c < width; c += 2, frequency *= step) {
           const double angle = position(r) * frequency;
-          y[r * width + c] = static_cast<Real>(x[r * width + c] + std::sin(angle));
-          if (c + 1 < width) y[r * width + c + 1] = static_cast<Real>(x[r * width + c + 1] + std::cos(angle));
+          store(y[r * width + c], static_cast<A>(load(x[r * width + c]) + std::sin(angle)));
+          if (c + 1 < width) store(y[r * width + c + 1], static_cast<A>(load(x[r * width + c + 1]) + std::cos(angle)));
         }
       });
 }
@@ -51,14 +52,14 @@ void add_to_table(const Positions& op, OpContext<Real>& context) {
   const std::int64_t width = op.width, rows = context.rows().count;
   const auto position = context.rows().position;
   const Real* const dy = context.gradient(op.y).data();
-  Real* const dtable = context.weight_gradient(op.table).data();
+  Arithmetic<Real>* const dtable = context.weight_gradient(op.table).data();
   for_column_groups(
       "wsc::kernels::positions_backward", context.exec(), width, KOKKOS_LAMBDA(std::int64_t first, std::int64_t count) {
         for (std::int64_t r = 0; r < rows; ++r) {
           const Real* const from = dy + r * width + first;
-          Real* const to = dtable + position(r) * width + first;
+          Arithmetic<Real>* const to = dtable + position(r) * width + first;
 #pragma omp simd
-          for (std::int64_t c = 0; c < count; ++c) to[c] += from[c];
+          for (std::int64_t c = 0; c < count; ++c) to[c] += load(from[c]);
         }
       });
 }
@@ -79,9 +80,8 @@ void backward(const Positions& op, OpContext<Real>& context) {
   pass_gradient(context.exec(), context.gradient(op.y), context.gradient_out(op.x));
 }
 
-template void forward(const Positions&, OpContext<float>&);
-template void forward(const Positions&, OpContext<double>&);
-template void backward(const Positions&, OpContext<float>&);
-template void backward(const Positions&, OpContext<double>&);
+#define WSC_INSTANTIATE(Real) WSC_INSTANTIATE_OP(Positions, Real)
+WSC_FOR_ALL_REALS(WSC_INSTANTIATE);
+#undef WSC_INSTANTIATE
 
 }  // namespace wsc::kernels

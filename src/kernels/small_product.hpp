@@ -6,6 +6,8 @@
 
 #include <Kokkos_Macros.hpp>
 
+#include "wsc/kernels/arithmetic.hpp"
+
 /// Products of matrices that stay in the nearest caches, as attention makes them by the thousand: as fast as calls of the GEMM library,
 /// which cannot leave out what a causal mask hides. One thread, no packing: the right operand is read along its rows, the left one element
 /// by element.
@@ -138,21 +140,22 @@ KOKKOS_INLINE_FUNCTION void multiply(std::int64_t m, std::int64_t n, std::int64_
 
 /// to (rows, columns) = from, without gaps between the rows.
 template <class Real>
-KOKKOS_INLINE_FUNCTION void gather(std::int64_t rows, std::int64_t columns, const RowsOf<const Real>& from, Real* to) {
+KOKKOS_INLINE_FUNCTION void gather(std::int64_t rows, std::int64_t columns, const RowsOf<const Real>& from, Arithmetic<Real>* to) {
   for (std::int64_t r = 0; r < rows; ++r) {
 #pragma omp simd
-    for (std::int64_t c = 0; c < columns; ++c) to[r * columns + c] = from.data[r * from.stride + c];
+    for (std::int64_t c = 0; c < columns; ++c) to[r * columns + c] = load(from.data[r * from.stride + c]);
   }
 }
 
 /// to (columns, to.stride) = fromᵀ of `rows` rows; columns of `to` from `rows` on become 0.
 template <class Real>
-KOKKOS_INLINE_FUNCTION void transpose(std::int64_t rows, std::int64_t columns, const RowsOf<const Real>& from, const RowsOf<Real>& to) {
+KOKKOS_INLINE_FUNCTION void transpose(std::int64_t rows, std::int64_t columns, const RowsOf<const Real>& from,
+                                      const RowsOf<Arithmetic<Real>>& to) {
   constexpr std::int64_t block = 8;
   for (std::int64_t c0 = 0; c0 < columns; c0 += block) {
     const std::int64_t c1 = c0 + block < columns ? c0 + block : columns;
     for (std::int64_t r = 0; r < rows; ++r)
-      for (std::int64_t c = c0; c < c1; ++c) to.data[c * to.stride + r] = from.data[r * from.stride + c];
+      for (std::int64_t c = c0; c < c1; ++c) to.data[c * to.stride + r] = load(from.data[r * from.stride + c]);
     for (std::int64_t c = c0; c < c1; ++c)
       for (std::int64_t r = rows; r < to.stride; ++r) to.data[c * to.stride + r] = 0;
   }

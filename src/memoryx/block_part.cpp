@@ -14,19 +14,27 @@ namespace wsc::memoryx {
 
 static_assert(Kokkos::SpaceAccessibility<Exec, Kokkos::HostSpace>::accessible, "shards live in host memory, and kernels update them there");
 
-ZeroArray::ZeroArray(std::int64_t elements) {
-  if (elements == 0) return;
+ZeroMemory::ZeroMemory(std::int64_t bytes) {
+  if (bytes == 0) return;
   constexpr std::size_t alignment = 64;
-  memory_.reset(std::calloc(static_cast<std::size_t>(elements) * sizeof(float) + alignment, 1));
+  memory_.reset(std::calloc(static_cast<std::size_t>(bytes) + alignment, 1));
   if (!memory_)
-    throw SystemError("memoryx: no memory for another " + std::to_string(elements * sizeof(float)) +
+    throw SystemError("memoryx: no memory for another " + std::to_string(bytes) +
                       " bytes of weights and optimizer state. Use more memoryx ranks (cluster.memoryx) on more nodes.");
   const auto address = reinterpret_cast<std::uintptr_t>(memory_.get());
-  data_ = reinterpret_cast<float*>((address + alignment - 1) / alignment * alignment);
+  data_ = reinterpret_cast<std::byte*>((address + alignment - 1) / alignment * alignment);
 }
 
-BlockPart::BlockPart(const Graph& graph, BlockId block, std::int64_t begin, std::int64_t end, std::size_t states)
-    : graph_(&graph), begin_(begin), end_(end), updated_(end), weight_(end - begin), gradient_(end - begin) {
+BlockPart::BlockPart(const Graph& graph, BlockId block, std::int64_t begin, std::int64_t end, std::size_t states, Precision wire)
+    : graph_(&graph),
+      begin_(begin),
+      end_(end),
+      updated_(end),
+      wire_(wire),
+      wired_(begin),
+      weight_(end - begin),
+      gradient_(end - begin),
+      wire_copy_(wire_bytes()) {
   for (std::size_t i = 0; i < states; ++i) states_.emplace_back(end - begin);
   std::int64_t rows = 0;
   for (const WeightId w : graph[block].weights)
@@ -54,6 +62,7 @@ float* BlockPart::gradient_copy(int i) {
 
 void BlockPart::initialise(const Exec& exec, std::uint64_t seed) {
   WSC_EXPECT(updated_ == end_);
+  outdate_wire();
   for (const Piece& piece : pieces_) {
     const Param& param = (*graph_)[piece.param];
     const std::int64_t elements = piece.end - piece.begin;
@@ -70,6 +79,23 @@ void BlockPart::initialise(const Exec& exec, std::uint64_t seed) {
     });
   }
   exec.fence("wsc::memoryx::initialise");
+}
+
+void* BlockPart::on_wire(const Exec& exec, std::int64_t begin, std::int64_t end) {
+  if (wire_ == Precision::fp32) return weight(begin);
+  const std::int64_t size = bytes_of(wire_);
+  std::byte* const copy = wire_copy_.data();
+  if (end > wired_) {
+    const float* const from = weight(wired_);
+    std::byte* const to = copy + (wired_ - begin_) * size;
+    const Precision format = wire_;
+    kernels::for_chunks("wsc::memoryx::wire_copy", exec, end - wired_, [=](std::int64_t first, std::int64_t last) {
+      convert(last - first, Precision::fp32, from + first, format, to + first * size);
+    });
+    exec.fence("wsc::memoryx::wire_copy");
+    wired_ = end;
+  }
+  return copy + (begin - begin_) * size;
 }
 
 void BlockPart::decide() {
@@ -124,6 +150,7 @@ void BlockPart::apply(const Exec& exec, const optimizer::UpdateRule& rule, const
     kernels::fill(exec, Vector<float>(gradient(begin), end - begin), 0.0f);
     return;
   }
+  wired_ = std::min(wired_, begin);
   std::vector<float*> states(states_.size());
   for (const Run& run : runs_) {
     const std::int64_t from = std::max(run.begin, begin), to = std::min(run.end, end);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "wsc/base/exact_sum.hpp"
+#include "wsc/base/precision.hpp"
 #include "wsc/graph/graph.hpp"
 #include "wsc/memoryx/shard.hpp"
 #include "wsc/optimizer/update_rule.hpp"
@@ -16,18 +18,28 @@
 namespace wsc::memoryx {
 
 /// Zeros, 64-byte aligned. Pages are not touched before their first use, so an evaluation pays for no gradients and states.
-class ZeroArray {
+class ZeroMemory {
  public:
-  ZeroArray() = default;
-  explicit ZeroArray(std::int64_t elements);
-  float* data() const { return data_; }
+  ZeroMemory() = default;
+  explicit ZeroMemory(std::int64_t bytes);
+  std::byte* data() const { return data_; }
 
  private:
   struct Free {
     void operator()(void* p) const { std::free(p); }
   };
   std::unique_ptr<void, Free> memory_;
-  float* data_ = nullptr;
+  std::byte* data_ = nullptr;
+};
+
+class ZeroArray {
+ public:
+  ZeroArray() = default;
+  explicit ZeroArray(std::int64_t elements) : memory_(elements * static_cast<std::int64_t>(sizeof(float))) {}
+  float* data() const { return reinterpret_cast<float*>(memory_.data()); }
+
+ private:
+  ZeroMemory memory_;
 };
 
 /// Elements [begin, end) of a block, as one shard owns them: weights, gradient sums, states. Positions count elements of the block.
@@ -40,7 +52,8 @@ class BlockPart {
     std::int64_t first;  ///< index within the parameter of element `begin`
   };
 
-  BlockPart(const Graph& graph, BlockId block, std::int64_t begin, std::int64_t end, std::size_t states);
+  /// `wire`: how its weights travel.
+  BlockPart(const Graph& graph, BlockId block, std::int64_t begin, std::int64_t end, std::size_t states, Precision wire);
 
   std::int64_t begin() const { return begin_; }
   std::int64_t end() const { return end_; }
@@ -53,6 +66,13 @@ class BlockPart {
   float* state(std::size_t i, std::int64_t position) const { return states_[i].data() + (position - begin_); }
 
   void initialise(const Exec& exec, std::uint64_t seed);
+
+  /// The weight at `begin` as it travels, followed by those up to `end`: the weights themselves, or a copy of them in the wire's format,
+  /// which is made once after they changed. In order: from the part's first weight that changed on.
+  void* on_wire(const Exec& exec, std::int64_t begin, std::int64_t end);
+  /// Somebody else may have changed the weights.
+  void outdate_wire() { wired_ = begin_; }
+  std::int64_t wire_bytes() const { return wire_ == Precision::fp32 ? 0 : (end_ - begin_) * bytes_of(wire_); }  ///< of the copy
 
   /// Makes this decision pending for the whole part. Nothing may be pending.
   void decide();
@@ -110,7 +130,10 @@ class BlockPart {
   std::vector<Piece> pieces_;
   std::vector<RowRange> row_ranges_;  ///< one per piece
   std::vector<Run> runs_;
+  Precision wire_;
+  std::int64_t wired_;  ///< the copy for the wire is right up to here
   ZeroArray weight_, gradient_;
+  ZeroMemory wire_copy_;           ///< none where weights travel as they are
   std::vector<ZeroArray> copies_;  ///< of the gradient sum, beside the sum itself
   std::vector<ZeroArray> states_;
 };

@@ -22,25 +22,27 @@ void RowPart::begin(const Shard::RowUse& use, BlockPart& table) {
   }
   if (elements() <= capacity_) return;
   capacity_ = elements();
-  weights_ = ZeroArray(capacity_);
+  weights_ = ZeroMemory(weight_bytes());
   copies_.clear();  // they are zero between passes
 }
 
-float* RowPart::weights(const Exec& exec, const optimizer::UpdateRule& rule, const UpdateDecision& decision, std::int64_t begin,
-                        std::int64_t end) {
-  const std::int64_t columns = use_.columns, wanted = (end - use_.begin + columns - 1) / columns;
+void* RowPart::on_wire(const Exec& exec, const optimizer::UpdateRule& rule, const UpdateDecision& decision, std::int64_t begin,
+                       std::int64_t end) {
+  const std::int64_t columns = use_.columns, size = bytes_of(wire_), wanted = (end - use_.begin + columns - 1) / columns;
   WSC_EXPECT(use_.begin <= begin && begin <= end && end - use_.begin <= elements());
   if (wanted > taken_) {
     const std::span<const std::int64_t> fresh = std::span(rows_).subspan(taken_, wanted - taken_);
     table_->update_rows(exec, rule, decision, fresh, columns);
     const float* const from = table_->weight(table_->begin());
-    float* const to = weights_.data() + taken_ * columns;
-    kernels::for_rows("wsc::memoryx::take_rows", exec, std::ssize(fresh),
-                      [=](std::int64_t r) { std::copy_n(from + fresh[r] * columns, columns, to + r * columns); });
+    std::byte* const to = weights_.data() + taken_ * columns * size;
+    const Precision format = wire_;
+    kernels::for_rows("wsc::memoryx::take_rows", exec, std::ssize(fresh), [=](std::int64_t r) {
+      convert(columns, Precision::fp32, from + fresh[r] * columns, format, to + r * columns * size);
+    });
     exec.fence("wsc::memoryx::take_rows");
     taken_ = wanted;
   }
-  return weights_.data() + (begin - use_.begin);
+  return weights_.data() + (begin - use_.begin) * size;
 }
 
 float* RowPart::gradient_copy(int i) {

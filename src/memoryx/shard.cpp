@@ -15,6 +15,7 @@ namespace wsc::memoryx {
 struct Shard::Impl {
   const Graph& graph;
   optimizer::UpdateRule rule;
+  Precision wire;
   std::vector<std::string> state_names;
   std::vector<BlockPart> parts;  // one per block
   std::vector<RowPart> rows;     // one per row block
@@ -41,11 +42,13 @@ struct Shard::Impl {
   void update(BlockPart& part, std::int64_t end) { part.update(exec, rule, decision, end); }
 };
 
-Shard::Shard(const Graph& graph, const std::vector<fabric::BlockSplit>& blocks, fabric::ShardId id, const OptimizerSettings& optimizer) {
+Shard::Shard(const Graph& graph, const std::vector<fabric::BlockSplit>& blocks, fabric::ShardId id, const OptimizerSettings& optimizer,
+             Precision wire) {
   WSC_EXPECT(blocks.size() == graph.blocks.size());
   const optimizer::UpdateRule rule = optimizer::update_rule(optimizer);
   impl_.reset(new Impl{.graph = graph,
                        .rule = rule,
+                       .wire = wire,
                        .state_names = optimizer::state_names(rule),
                        .parts = {},
                        .rows = {},
@@ -57,7 +60,7 @@ Shard::Shard(const Graph& graph, const std::vector<fabric::BlockSplit>& blocks, 
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     const std::vector<std::int64_t>& bounds = blocks[b].bounds;
     WSC_EXPECT(blocks[b].elements == graph.blocks[b].elements);
-    impl_->parts.emplace_back(graph, BlockId(b), bounds.at(id.index), bounds.at(id.index + 1), impl_->state_names.size());
+    impl_->parts.emplace_back(graph, BlockId(b), bounds.at(id.index), bounds.at(id.index + 1), impl_->state_names.size(), wire);
   }
 }
 
@@ -71,19 +74,19 @@ void Shard::use_rows(const std::vector<RowUse>& uses) {
   for (RowPart& rows : impl_->rows) rows.end();
   for (const RowUse& use : uses) {
     const auto at = static_cast<std::size_t>(use.block.index) - impl_->parts.size();
-    if (impl_->rows.size() <= at) impl_->rows.resize(at + 1);
+    while (impl_->rows.size() <= at) impl_->rows.emplace_back(impl_->wire);
     impl_->rows[at].begin(use, impl_->part(use.table));
   }
 }
 
-float* Shard::on_send(BlockId block, std::int64_t begin, std::int64_t end) {
+void* Shard::on_send(BlockId block, std::int64_t begin, std::int64_t end) {
   const Timed timed(impl_->optimizer_s);
   const trace::Span span("update", impl_->name(block));
-  if (impl_->is_rows(block)) return impl_->row_part(block).weights(impl_->exec, impl_->rule, impl_->decision, begin, end);
+  if (impl_->is_rows(block)) return impl_->row_part(block).on_wire(impl_->exec, impl_->rule, impl_->decision, begin, end);
   BlockPart& part = impl_->part(block);
   WSC_EXPECT(part.begin() <= begin && begin <= end && end <= part.end());
   impl_->update(part, end);
-  return part.weight(begin);
+  return part.on_wire(impl_->exec, begin, end);
 }
 
 float* Shard::gradient(BlockId block, int copy) {
@@ -160,30 +163,33 @@ std::vector<Shard::Piece> Shard::pieces() {
 
 std::vector<Shard::Piece> Shard::places() const {
   std::vector<Piece> out;
-  for (const BlockPart& part : impl_->parts)
+  for (BlockPart& part : impl_->parts) {
+    part.outdate_wire();  // a checkpoint may be read into them
     for (const BlockPart::Piece& p : part.pieces()) {
       const std::int64_t n = p.end - p.begin;
       Piece piece{p.param, p.first, p.first + n, {part.weight(p.begin), static_cast<std::size_t>(n)}, {}};
       for (std::size_t i = 0; i < impl_->state_names.size(); ++i) piece.states.emplace_back(part.state(i, p.begin), n);
       out.push_back(std::move(piece));
     }
+  }
   std::sort(out.begin(), out.end(), [](const Piece& a, const Piece& b) { return a.param < b.param; });
   return out;
 }
 
 Shard::Bytes Shard::bytes() const {
   constexpr std::int64_t size = sizeof(float);
-  std::int64_t elements = 0, gradients = 0;
+  std::int64_t elements = 0, gradients = 0, copies = 0;
   for (const BlockPart& part : impl_->parts) {
     elements += part.end() - part.begin();
+    copies += part.wire_bytes();
     gradients += (part.end() - part.begin()) * part.gradient_copies();
   }
   const std::int64_t states = size * elements * static_cast<std::int64_t>(impl_->state_names.size());
   for (const RowPart& rows : impl_->rows) {
-    elements += rows.weight_elements();
+    copies += rows.weight_bytes();
     gradients += rows.gradient_elements();
   }
-  return {size * elements, size * gradients, states};
+  return {size * elements + copies, size * gradients, states};
 }
 
 }  // namespace wsc::memoryx

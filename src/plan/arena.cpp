@@ -60,7 +60,12 @@ class FreeList {
 
 }  // namespace
 
-std::int64_t aligned(std::int64_t elements) { return (elements + 15) / 16 * 16; }
+std::int64_t aligned(std::int64_t elements) { return aligned(elements, Precision::fp32); }
+
+std::int64_t aligned(std::int64_t elements, Precision format) {
+  const std::int64_t line = 64 / bytes_of(format);
+  return (elements + line - 1) / line * line;
+}
 
 std::int64_t pack(std::vector<Interval>& intervals) {
   std::vector<std::size_t> by_begin(intervals.size()), by_end(intervals.size());

@@ -57,9 +57,9 @@ class Playback {
   }
 
  private:
-  double wire_s(const std::vector<BlockId>& blocks) const {
+  double wire_s(const std::vector<BlockId>& blocks, Precision format) const {
     double bytes = 0;
-    for (const BlockId b : blocks) bytes += 4.0 * static_cast<double>(plan_.blocks[b.index].elements);
+    for (const BlockId b : blocks) bytes += static_cast<double>(bytes_of(format) * plan_.blocks[b.index].elements);
     return bytes / link_;
   }
 
@@ -73,14 +73,14 @@ class Playback {
     }
     const double asked = i < ahead ? 0 : ended_[i - ahead], begin = std::max(weights_free_, asked);
     // Updated and sent piece by piece, so neither waits for the whole of the other.
-    weights_free_ = std::max(begin + wire_s(visit.stream.receives), update_free_);
+    weights_free_ = std::max(begin + wire_s(visit.stream.receives, plan_.request.wire_weights), update_free_);
     moves_.emplace_back(begin, weights_free_);
     return weights_free_;
   }
 
   void leave(const PlannedVisit& visit) {
     const double begin = std::max(now_, left_.empty() ? 0 : left_.back());
-    left_.push_back(begin + wire_s(visit.stream.gradients));
+    left_.push_back(begin + wire_s(visit.stream.gradients, Precision::fp32));
     moves_.emplace_back(begin, left_.back());
   }
 
@@ -128,13 +128,13 @@ Prediction predict(const Graph& graph, const Plan& plan) {
     return p;
   }
   for (const PlannedVisit& visit : plan.visits) {
-    const auto seconds = [&](const std::vector<BlockId>& blocks) {
+    const auto seconds = [&](const std::vector<BlockId>& blocks, Precision format) {
       double bytes = 0;
-      for (const BlockId b : blocks) bytes += 4.0 * static_cast<double>(plan.blocks[b.index].elements);
+      for (const BlockId b : blocks) bytes += static_cast<double>(bytes_of(format) * plan.blocks[b.index].elements);
       return static_cast<double>(plan.waves) * bytes / rates.link_bytes;
     };
-    p.weights += seconds(visit.stream.receives);
-    p.gradients += seconds(visit.stream.gradients);
+    p.weights += seconds(visit.stream.receives, plan.request.wire_weights);
+    p.gradients += seconds(visit.stream.gradients, Precision::fp32);
   }
   Playback(plan, rates, update_s, p.stages).run(waves, p);
   return p;

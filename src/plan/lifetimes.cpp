@@ -68,19 +68,19 @@ class Lifetimes {
     }
   }
 
-  /// Returns the elements of the region of wave arrays.
+  /// Returns the words of the region of wave arrays.
   std::int64_t place_wave_arrays() {
     std::vector<Interval> intervals;
     std::vector<Place*> results;
     for (std::size_t t = 0; t < graph_.tensors.size(); ++t) {
-      const std::int64_t elements = plan_.wave_rows * graph_.tensors[t].width;
+      const std::int64_t size = words(graph_.tensors[t], plan_.wave_rows, plan_.request.compute);
       TensorPlan& tensor = plan_.tensors[t];
       if (tensor.wave && value_[t].first >= 0) {
-        intervals.push_back({value_[t].first, value_[t].last, elements});
+        intervals.push_back({value_[t].first, value_[t].last, size});
         results.push_back(&tensor.forward);
       }
       if (tensor.gradient_wave && gradient_[t].first >= 0) {
-        intervals.push_back({gradient_[t].first, gradient_[t].last, elements});
+        intervals.push_back({gradient_[t].first, gradient_[t].last, size});
         results.push_back(&tensor.gradient);
       }
     }
@@ -91,7 +91,7 @@ class Lifetimes {
     return region;
   }
 
-  /// Places what lives for one tile of a visit behind `base`; returns the elements it needs.
+  /// Places what lives for one tile of a visit behind `base`; returns the words it needs.
   std::int64_t place_tile_arrays(const PlannedVisit& visit, std::int64_t base) {
     const Stage& stage = graph_[visit.stage];
     const StagePlan& how = plan_.stages[visit.stage.index];
@@ -115,7 +115,7 @@ class Lifetimes {
     std::vector<Interval> intervals;
     std::vector<Place*> results;
     const auto add = [&](TensorId t, const Use& use, Place& result) {
-      intervals.push_back({use.first, use.last, how.tile_rows * graph_[t].width});
+      intervals.push_back({use.first, use.last, words(graph_[t], how.tile_rows, plan_.request.compute)});
       results.push_back(&result);
     };
     for (const auto& [t, use] : values) {
@@ -142,9 +142,10 @@ class Lifetimes {
 
 std::int64_t workspace_elements(const Graph& graph, const Plan& plan) {
   std::int64_t most = 0;
+  const Request& r = plan.request;
   for (std::size_t s = 0; s < graph.stages.size(); ++s)
     for (const Op& op : graph.stages[s].ops)
-      most = std::max(most, op_workspace(op, {plan.stages[s].tile_rows, plan.request.tokens, plan.request.threads}));
+      most = std::max(most, op_workspace(op, {plan.stages[s].tile_rows, r.tokens, r.threads, r.compute != Precision::fp32}));
   return most;
 }
 
@@ -181,6 +182,11 @@ std::vector<bool> ops_to_rerun(const Graph& graph, StageId id) {
   return rerun;
 }
 
+std::int64_t words(const Tensor& tensor, std::int64_t rows, Precision compute) {
+  const std::int64_t bytes = bytes_of(tensor.dtype == Dtype::fp32 ? Precision::fp32 : compute);
+  return (rows * tensor.width * bytes + 3) / 4;
+}
+
 void place_tensors(const Graph& graph, Plan& plan) {
   Lifetimes lifetimes(graph, plan);
   lifetimes.classify();
@@ -191,7 +197,7 @@ void place_tensors(const Graph& graph, Plan& plan) {
   find_overwrites(graph, plan);
   plan.workspace_elements = aligned(workspace_elements(graph, plan));
   plan.workspace = wave_region + tile_region;
-  plan.arena_elements = plan.workspace + plan.workspace_elements;
+  plan.arena_words = plan.workspace + plan.workspace_elements;
   plan.bytes.activations = 4 * wave_region;
   plan.bytes.scratch = 4 * (tile_region + plan.workspace_elements);
 }

@@ -13,7 +13,7 @@ std::vector<PlannedVisit> order_visits(const Graph& graph, const Plan& plan);
 std::vector<bool> ops_to_rerun(const Graph& graph, StageId stage);
 
 /// Decides which tensors are wave arrays and places values, gradients and workspace in the arena. Fills tensors, overwrites,
-/// arena_elements, workspace and the activation bytes.
+/// arena_words, workspace and the activation bytes.
 void place_tensors(const Graph& graph, Plan& plan);
 
 /// Places blocks in the weight window and the gradient buffers.

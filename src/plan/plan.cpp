@@ -20,11 +20,12 @@ namespace {
 constexpr std::int64_t comfortable_scratch = 512ll << 20;
 constexpr std::int64_t library_bytes = 96ll << 20;  // program, MPI, JIT-compiled GEMMs and their packing buffers
 
-std::int64_t total_width(const Graph& graph, const Stage& stage) {
-  std::int64_t width = 0;
+/// Bytes of a row of everything that the stage makes.
+std::int64_t row_bytes(const Graph& graph, const Stage& stage, Precision compute) {
+  std::int64_t size = 0;
   for (const Op& op : stage.ops)
-    for (const TensorId t : op_outputs(op)) width += graph[t].width;
-  return width;
+    for (const TensorId t : op_outputs(op)) size += 4 * words(graph[t], 1, compute);
+  return size;
 }
 
 /// Rows of the largest leaf and of the largest part that one csx has in one wave.
@@ -54,7 +55,7 @@ StagePlan plan_stage(const Graph& graph, const Request& request, const Candidate
   if (request.micro_batch > 0) {
     how.tile_rows = request.micro_batch * request.tokens;
   } else {
-    const std::int64_t comfortable = comfortable_scratch / (2 * 4 * total_width(graph, stage));
+    const std::int64_t comfortable = comfortable_scratch / (2 * row_bytes(graph, stage, request.compute));
     how.tile_rows = std::max(smallest_tile, std::min(choice.tile_rows, std::max<std::int64_t>(comfortable / 64 * 64, 256)));
   }
   if (stage.coupling == Coupling::sample)  // whole samples
@@ -68,8 +69,9 @@ StagePlan plan_stage(const Graph& graph, const Request& request, const Candidate
 }
 
 void count_bytes(const Request& r, Plan& plan) {
+  plan.bytes.compute_copy = bytes_of(r.compute) * plan.compute_copy_elements;
   if (r.streamed) {
-    plan.bytes.weight_window = 4 * plan.window_elements;
+    plan.bytes.weight_window = bytes_of(r.wire_weights) * plan.window_elements;
     plan.bytes.gradient_buffers = 4 * plan.gradient_elements;
     // Library collectives allocate up to one and a half times a reduction's message (measured); broadcasts work in place.
     plan.bytes.fabric_buffers = r.layout.memoryx * r.messages_in_flight * r.chunk_bytes * 3 / 2;
@@ -135,6 +137,8 @@ Request request_from(const Settings& s, Purpose purpose, std::int64_t batch, std
   r.micro_batch = (train ? s.train_input : s.eval_input).micro_batch_size;
   r.recompute = s.csx.recompute;
   r.chunk_bytes = s.cluster.chunk_bytes;
+  r.compute = precision_of(s.precision.compute);
+  r.wire_weights = precision_of(s.precision.wire_weights);
   r.messages_in_flight = s.cluster.messages_in_flight;
   r.prefetch_batches = (train ? s.train_input : s.eval_input).prefetch_batches;
   r.rates = {1e9 * s.cluster.gflops_per_thread * threads, 1e9 * s.cluster.memory_gbytes_per_s, 1e9 * s.cluster.link_gbytes_per_s};

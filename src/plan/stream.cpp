@@ -70,8 +70,8 @@ void place_leaf_sums(Plan& plan) {
     for (const BlockId b : visit.stream.gradients) elements += aligned(plan.blocks[b.index].elements);
     plan.leaf_sum_elements = std::max(plan.leaf_sum_elements, elements);
   }
-  plan.leaf_sum_place = plan.arena_elements;
-  plan.arena_elements += plan.leaf_sums * plan.leaf_sum_elements;
+  plan.leaf_sum_place = plan.arena_words;
+  plan.arena_words += plan.leaf_sums * plan.leaf_sum_elements;
 }
 
 /// Where the contributions of a wave land: those of one block are its slots, in the order of the visits.
@@ -82,16 +82,29 @@ void set_landings(fabric::StreamSchedule& s, std::int64_t wave, std::int64_t wav
     for (const BlockId b : s.visits[v].gradients) s.visits[v].landings.push_back(fabric::landing(wave, waves, slots[b.index]++));
 }
 
+std::int64_t compute_copy_elements(const Plan& plan) {
+  if (plan.request.wire_weights == plan.request.compute) return 0;
+  std::int64_t most = 0;
+  for (const PlannedVisit& visit : plan.visits) {
+    std::int64_t elements = 0;
+    for (const BlockId b : visit.stream.receives) elements += aligned(plan.blocks[b.index].elements, plan.request.compute);
+    most = std::max(most, elements);
+  }
+  return most;
+}
+
 }  // namespace
 
 void place_blocks(Plan& plan) {
   std::vector<CyclicItem> window, buffers;
   int senders = 0;
   for (std::size_t v = 0; v < plan.visits.size(); ++v) {
-    for (const BlockId b : plan.visits[v].stream.receives) window.push_back({static_cast<int>(v), plan.blocks[b.index].elements, -1});
+    for (const BlockId b : plan.visits[v].stream.receives)
+      window.push_back({static_cast<int>(v), aligned(plan.blocks[b.index].elements, plan.request.wire_weights), -1});
     for (const BlockId b : plan.visits[v].stream.gradients) buffers.push_back({senders, plan.blocks[b.index].elements, -1});
     if (!plan.visits[v].stream.gradients.empty()) ++senders;
   }
+  plan.compute_copy_elements = compute_copy_elements(plan);
   plan.window_elements = pack_cyclic(window, static_cast<int>(plan.visits.size()), plan.prefetch);
   plan.gradient_elements = senders > 0 ? pack_cyclic(buffers, senders, plan.leaving()) : 0;
   if (plan.request.ordered && senders > 0) place_leaf_sums(plan);
@@ -105,7 +118,7 @@ void place_blocks(Plan& plan) {
 }
 
 fabric::StreamSchedule Plan::schedule() const {
-  fabric::StreamSchedule s{blocks, {}, prefetch, window_elements, gradient_elements};
+  fabric::StreamSchedule s{blocks, {}, prefetch, window_elements, gradient_elements, request.wire_weights};
   s.visits.reserve(visits.size() * waves);
   for (std::int64_t w = 0; w < waves; ++w)
     for (const PlannedVisit& visit : visits) {

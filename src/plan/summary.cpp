@@ -44,7 +44,8 @@ WireBytes wire_bytes(const Plan& plan) {
   WireBytes wire;
   if (!plan.request.streamed) return wire;
   for (const PlannedVisit& visit : plan.visits) {
-    for (const BlockId b : visit.stream.receives) wire.to_each_window += 4 * plan.blocks[b.index].elements * plan.waves;
+    for (const BlockId b : visit.stream.receives)
+      wire.to_each_window += bytes_of(plan.request.wire_weights) * plan.blocks[b.index].elements * plan.waves;
     for (const BlockId b : visit.stream.gradients) wire.from_each_csx += 4 * plan.blocks[b.index].elements * plan.waves;
   }
   wire.from_memoryx = wire.to_each_window;
@@ -68,7 +69,8 @@ ShardBytes shard_bytes(const Plan& plan, int state_arrays) {
     row_weights = std::max(row_weights, rows);
     sums = std::max(sums, gradients);
   }
-  return {4 * (largest + row_weights), 4 * sums, 4 * largest * state_arrays};
+  const std::int64_t wire = bytes_of(plan.request.wire_weights);  // row blocks are in its format, and all else where it is not the masters'
+  return {4 * largest + wire * ((wire < 4 ? largest : 0) + row_weights), 4 * sums, 4 * largest * state_arrays};
 }
 
 Summary summarise(const Settings& settings, const Graph& graph, const Plan& plan, int state_arrays) {

@@ -72,6 +72,9 @@ std::string summary_text(const Summary& s, const Graph& graph, const Plan& plan)
                    plan.fits ? "fits" : "DOES NOT FIT");
   t += printf_text("                   activations %s, scratch %s, weight window %s, gradient buffers %s,\n", bytes(b.activations).c_str(),
                    bytes(b.scratch).c_str(), bytes(b.weight_window).c_str(), bytes(b.gradient_buffers).c_str());
+  if (b.compute_copy > 0)
+    t +=
+        printf_text("                   %s of the running stage's weights in %s\n", bytes(b.compute_copy).c_str(), name(r.compute).c_str());
   t += printf_text("                   fabric %s, batches %s, program and libraries %s\n", bytes(b.fabric_buffers).c_str(),
                    bytes(b.batches).c_str(), bytes(b.library).c_str());
   const Prediction& p = s.prediction;
@@ -116,6 +119,7 @@ std::string summary_json(const Summary& s, const Graph& graph, const Plan& plan)
                {{"activations", b.activations},
                 {"scratch", b.scratch},
                 {"weight_window", b.weight_window},
+                {"compute_copy", b.compute_copy},
                 {"gradient_buffers", b.gradient_buffers},
                 {"fabric_buffers", b.fabric_buffers},
                 {"batches", b.batches},
@@ -124,6 +128,7 @@ std::string summary_json(const Summary& s, const Graph& graph, const Plan& plan)
   j["memoryx"] = {
       {"peak_bytes",
        {{"weights", s.shard.weights}, {"gradients", s.shard.gradients}, {"states", s.shard.states}, {"total", s.shard.total()}}}};
+  j["precision"] = {{"compute", name(r.compute)}, {"wire_weights", name(r.wire_weights)}};
   j["wire_bytes_per_step"] = {{"weights_to_each_window", s.wire.to_each_window},
                               {"gradients_from_each_csx", s.wire.from_each_csx},
                               {"weights_from_memoryx", s.wire.from_memoryx}};

@@ -37,8 +37,8 @@ Member::Member(const Graph& graph, const Settings& settings, const Plans& plans,
   const fabric::Rank rank = channel ? channel->rank() : fabric::Rank(0);
   const CsxData sets{data.train.get(), data.evaluate.get()};
   if (!channel || setup.layout.is_memoryx(rank))
-    memoryx_ = std::make_unique<MemoryxRole>(graph, plan::split_blocks(graph, setup.layout.memoryx), settings.optimizer, channel,
-                                             fabric::ShardId(rank.index));
+    memoryx_ = std::make_unique<MemoryxRole>(graph, plan::split_blocks(graph, setup.layout.memoryx), settings.optimizer,
+                                             precision_of(settings.precision.wire_weights), channel, fabric::ShardId(rank.index));
   if (!channel)
     csx_ = std::make_unique<CsxRole>(graph, settings, plans, 0, fabric::make_null_streams(memoryx_->shard()), sets);
   else if (!setup.layout.is_memoryx(rank))

@@ -8,8 +8,8 @@
 namespace wsc::train {
 
 MemoryxRole::MemoryxRole(const Graph& graph, const std::vector<fabric::BlockSplit>& blocks, const OptimizerSettings& optimizer,
-                         fabric::Channel* channel, fabric::ShardId id)
-    : graph_(graph), channel_(channel), id_(id), shard_(graph, blocks, id, optimizer) {}
+                         Precision wire, fabric::Channel* channel, fabric::ShardId id)
+    : graph_(graph), channel_(channel), id_(id), shard_(graph, blocks, id, optimizer, wire) {}
 
 void MemoryxRole::decide(const PassOrder& order) {
   if (order.decides) shard_.decide(order.decision);

@@ -25,6 +25,7 @@ std::int64_t shared_bytes(const std::map<std::int64_t, PlannedPass>& passes, con
     const plan::CsxBytes& b = pass.plan.bytes;
     arena = std::max(arena, b.activations + b.scratch);
     most.weight_window = std::max(most.weight_window, b.weight_window);
+    most.compute_copy = std::max(most.compute_copy, b.compute_copy);
     most.gradient_buffers = std::max(most.gradient_buffers, b.gradient_buffers);
     most.batches = std::max(most.batches, b.batches);
   }

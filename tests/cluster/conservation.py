@@ -33,11 +33,12 @@ def block_bytes(workplace, deck):
     return blocks
 
 
-def by_hand(blocks, stages, waves):
-    """(weight bytes to a window, gradient bytes from a csx) per step. stages: blocks of every stage, in order of the forward pass."""
+def by_hand(blocks, stages, waves, weight_size):
+    """(weight bytes to a window, gradient bytes from a csx) per step. stages: blocks of every stage, in order of the forward
+    pass. weight_size: bytes of a weight on the wire; blocks count them as 4."""
     forward = sum(blocks[b] for stage in stages for b in stage)
     backward = sum(blocks[b] for stage in stages[1:-1] for b in stage)
-    return waves * (forward + backward), waves * forward
+    return waves * (forward + backward) * weight_size // 4, waves * forward
 
 
 def monitored(prefix, ranks):
@@ -113,9 +114,9 @@ def rows_only(workplace, report, settings):
 def body(workplace, report, arguments):
     settings = cluster.merged(TINY, {"train_input.data_dir": workplace.data(), "model.hidden_size": 128, "runconfig.max_steps": 10})
     untied = {"model.share_embedding_weights": False}
-    cases = [(mpi(1, 1), {}), (mpi(2, 2), {"csx.waves": 2}), (mpi(1, 2), {"cluster.csx_per_window": 1, **untied})]
+    cases = [(mpi(1, 1), {}), (mpi(2, 2), {"csx.waves": 2}), (mpi(1, 2), {"cluster.csx_per_window": 1, **untied}), (mpi(2, 2), {"precision.wire_weights": "bf16"})]
     if not arguments.quick:
-        cases += [(mpi(1, 3), {}), (mpi(1, 3), {"cluster.csx_per_window": 2}), (mpi(3, 1), {"csx.recompute": "on"}), (mpi(2, 3), {"csx.waves": 2, **untied}), (mpi(1, 2), {"train_input.batch_size": 1})]
+        cases += [(mpi(1, 3), {}), (mpi(1, 3), {"cluster.csx_per_window": 2}), (mpi(3, 1), {"csx.recompute": "on"}), (mpi(2, 3), {"csx.waves": 2, **untied}), (mpi(1, 2), {"train_input.batch_size": 1}), (mpi(1, 1), {"precision.wire_weights": "cb16"}), (mpi(1, 2), {"precision.wire_weights": "fp16", "csx.waves": 2, **untied})]
     for number, (layout, change) in enumerate(cases):
         what = f"{layout}{''.join(f', {k}={v}' for k, v in change.items())}"
         report.section(what)
@@ -125,7 +126,7 @@ def body(workplace, report, arguments):
         wire = plan["wire_bytes_per_step"]
         weights, gradients = wire["weights_to_each_window"], wire["gradients_from_each_csx"]
         stages = [visit["receives"] for visit in plan["stream"] if visit["direction"] != "backward"]
-        hand = by_hand(block_bytes(workplace, deck), stages, plan["waves"])
+        hand = by_hand(block_bytes(workplace, deck), stages, plan["waves"], 2 if "precision.wire_weights" in change else 4)
         report.expect((weights, gradients) == hand, f"{what}: the plan says {weights} and {gradients} bytes per window and csx, by hand they are {hand}")
 
         prefix = workplace.root / f"monitor{number}"

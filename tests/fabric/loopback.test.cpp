@@ -31,7 +31,8 @@ TEST_P(LoopbackLayouts, StreamsExactNumbers) {
                               .waves = ordered ? 1 << (seed - 6) : 1 + static_cast<int>(seed % 3),
                               .prefetch = prefetch,
                               .one_gradient_buffer = seed % 2 == 1,
-                              .ordered = ordered};
+                              .ordered = ordered,
+                              .weights = static_cast<Precision>(seed % 4)};
     const StreamSchedule schedule = script::random_schedule(seed * 7919 + 1, layout.memoryx, shape);
     ChannelSettings settings = channels[seed % 3];
     settings.ordered = ordered;
@@ -49,12 +50,12 @@ TEST(Loopback, ASlowCsxHoldsTheWindowItShares) {
   run_loopback({1, 3}, {4096, 3}, [&](Channel& channel) {
     const bool memoryx = channel.rank() == Rank(0);
     std::vector<float> mine(elements);
-    float* const window = memoryx ? mine.data() : channel.window(elements);
+    float* const window = memoryx ? mine.data() : reinterpret_cast<float*>(channel.window(elements * 4));
     if (!memoryx) seen[static_cast<std::size_t>(channel.rank().index) - 1] = window;
     for (int b = 0; b < blocks; ++b) {
       if (memoryx) std::fill(mine.begin(), mine.end(), static_cast<float>(b));
       if (!memoryx) channel.release();
-      channel.broadcast(ShardId(0), window, elements).wait();
+      channel.broadcast(ShardId(0), window, elements * 4).wait();
       if (channel.rank() == Rank(1 + b % 3)) std::this_thread::sleep_for(std::chrono::milliseconds(2));
       for (int e = 0; e < elements; ++e) ASSERT_EQ(window[e], static_cast<float>(b));
     }
@@ -86,10 +87,10 @@ TEST(Loopback, ShardsAndDirectionsDoNotWaitForEachOther) {
     if (channel.rank() == Rank(0)) {
       int go = 0;
       channel.control_broadcast(std::as_writable_bytes(std::span(&go, 1)));
-      channel.broadcast(ShardId(0), a.data(), 100).wait();
+      channel.broadcast(ShardId(0), a.data(), 400).wait();
     } else {
-      const Ticket first = channel.rank() == Rank(2) ? channel.broadcast(ShardId(0), a.data(), 100) : Ticket();
-      channel.broadcast(ShardId(1), b.data(), 100).wait();  // would never end if it waited for shard 0
+      const Ticket first = channel.rank() == Rank(2) ? channel.broadcast(ShardId(0), a.data(), 400) : Ticket();
+      channel.broadcast(ShardId(1), b.data(), 400).wait();  // would never end if it waited for shard 0
       int go = 0;
       channel.control_broadcast(std::as_writable_bytes(std::span(&go, 1)));
       first.wait();
@@ -113,7 +114,7 @@ TEST(Loopback, TransfersLeftBehindAreCarriedOutBeforeTheEnd) {
   std::vector<float> from(5000), to(5000, -1.0F);
   std::iota(from.begin(), from.end(), 0.0F);
   run_loopback({1, 1}, {64, 2}, [&](Channel& channel) {
-    channel.broadcast(ShardId(0), channel.rank() == Rank(0) ? from.data() : to.data(), 5000);  // nobody waits
+    channel.broadcast(ShardId(0), channel.rank() == Rank(0) ? from.data() : to.data(), 20000);  // nobody waits
   });
   EXPECT_EQ(from, to);
 }
@@ -138,7 +139,7 @@ void fail_in_mid_pass(const Layout& layout, Rank victim, const std::function<voi
   const StreamSchedule schedule = script::random_schedule(5, layout.memoryx, {.stages = 6, .waves = 2, .prefetch = 1});
   struct FailingShard : script::Shard {
     using Shard::Shard;
-    float* on_send(BlockId b, std::int64_t begin, std::int64_t end) override {
+    void* on_send(BlockId b, std::int64_t begin, std::int64_t end) override {
       if (++calls == 7) fail();
       return Shard::on_send(b, begin, end);
     }
@@ -205,7 +206,7 @@ TEST(LoopbackErrors, IdleRanksLearnOfItAtTheirNextCall) {
 TEST(LoopbackErrors, DifferentPlansAreABugThatEndsTheRun) {
   expect_quick_end({1, 1}, ExitCode::system, "plans differ", [](Channel& channel) {
     std::vector<float> data(10);
-    channel.broadcast(ShardId(0), data.data(), channel.rank() == Rank(0) ? 10 : 9).wait();
+    channel.broadcast(ShardId(0), data.data(), channel.rank() == Rank(0) ? 40 : 36).wait();
     channel.reduce(ShardId(0), data.data(), 10).wait();
   });
 }
@@ -214,8 +215,8 @@ TEST(LoopbackErrors, WrongNumbersAreSeen) {  // the script must be able to fail
   const StreamSchedule schedule = script::random_schedule(12, 1, {.stages = 5});
   struct Forger : script::Shard {
     using Shard::Shard;
-    float* on_send(BlockId b, std::int64_t begin, std::int64_t end) override {
-      float* data = Shard::on_send(b, begin, end);
+    void* on_send(BlockId b, std::int64_t begin, std::int64_t end) override {
+      float* const data = static_cast<float*>(Shard::on_send(b, begin, end));
       if (forge_weight && b == BlockId(2)) data[(end - begin) / 2] += 1;
       return data;
     }
@@ -253,7 +254,7 @@ TEST(Loopback, WaitingLeavesTheProcessorAlone) {
   run_loopback({1, 3}, {4096, 2}, [](Channel& channel) {
     std::vector<float> data(1000);
     if (channel.rank() == Rank(0)) std::this_thread::sleep_for(std::chrono::milliseconds(500));
-    const double slept_s = channel.broadcast(ShardId(0), data.data(), 1000).wait();
+    const double slept_s = channel.broadcast(ShardId(0), data.data(), 4000).wait();
     ASSERT_TRUE(channel.rank() == Rank(0) || slept_s > 0.4) << slept_s;
   });
   EXPECT_LT(cpu_s() - before, 0.25);  // three waiting ranks, two threads each, for half a second

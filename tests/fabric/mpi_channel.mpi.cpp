@@ -95,10 +95,10 @@ struct FailingShard : script::Shard {
   using Shard::Shard;
   // The run must have ended before the memory goes: a csx still reads it, and would call the weights wrong.
   ~FailingShard() {
-    for (auto& block : weights) std::fill(block.begin(), block.end(), -1.0F);
+    for (auto& block : weights) std::fill(block.begin(), block.end(), std::byte{0xFF});
     std::this_thread::sleep_for(std::chrono::milliseconds(500));
   }
-  float* on_send(BlockId b, std::int64_t begin, std::int64_t end) override {
+  void* on_send(BlockId b, std::int64_t begin, std::int64_t end) override {
     if (++calls == 20) throw DataError("planted: the store is gone");
     return Shard::on_send(b, begin, end);
   }

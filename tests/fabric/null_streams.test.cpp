@@ -8,7 +8,10 @@ namespace {
 
 TEST(NullStreams, GiveExactNumbers) {
   for (unsigned seed = 0; seed < 20; ++seed) {
-    const script::Shape shape{.stages = 2 + static_cast<int>(seed % 5), .waves = 1 + static_cast<int>(seed % 7), .ordered = seed % 2 == 1};
+    const script::Shape shape{.stages = 2 + static_cast<int>(seed % 5),
+                              .waves = 1 + static_cast<int>(seed % 7),
+                              .ordered = seed % 2 == 1,
+                              .weights = static_cast<Precision>(seed % 4)};
     const StreamSchedule schedule = script::random_schedule(seed, 1, shape);
     script::Shard shard(schedule, ShardId(0), 1, seed);
     const auto streams = make_null_streams(shard);

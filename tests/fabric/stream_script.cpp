@@ -82,6 +82,7 @@ StreamSchedule random_schedule(unsigned seed, int shards, const Shape& shape) {
   std::mt19937 random(seed);
   StreamSchedule s;
   s.prefetch = shape.prefetch;
+  s.weights = shape.weights;
   for (int i = 0; i < shape.stages; ++i) s.blocks.push_back(random_block(random, shards));
   const int last = shape.stages - 1;
   for (int w = 0; w < shape.waves; ++w) {
@@ -97,21 +98,21 @@ StreamSchedule random_schedule(unsigned seed, int shards, const Shape& shape) {
   return s;
 }
 
-Counters expected_counters(const StreamSchedule& schedule, const Layout& layout, Rank rank, std::int64_t chunk, int csx_per_window) {
+Counters expected_counters(const StreamSchedule& schedule, const Layout& layout, Rank rank, std::int64_t chunk_bytes, int csx_per_window) {
   const bool receives = layout.is_memoryx(rank) || layout.csx_of(rank).index % (csx_per_window > 0 ? csx_per_window : layout.csx) == 0;
   Counters c;
   for (const Visit& v : schedule.visits) {
     for (int m = 0; m < layout.memoryx; ++m) {
       if (layout.is_memoryx(rank) && layout.shard(rank) != ShardId(m)) continue;
-      const auto add = [&](const std::vector<BlockId>& blocks, std::int64_t& bytes, std::int64_t times) {
+      const auto add = [&](const std::vector<BlockId>& blocks, std::int64_t size, std::int64_t& bytes, std::int64_t times) {
         for (const BlockId b : blocks) {
           const std::int64_t n = schedule.blocks[b.index].bounds[m + 1] - schedule.blocks[b.index].bounds[m];
-          bytes += 4 * n * times;
-          c.messages += (n + chunk - 1) / chunk;
+          bytes += size * n * times;
+          c.messages += (size * n + chunk_bytes - 1) / chunk_bytes;
         }
       };
-      if (receives) add(v.receives, layout.is_memoryx(rank) ? c.weight_bytes_sent : c.weight_bytes_received, 1);
-      add(v.gradients, layout.is_memoryx(rank) ? c.gradient_bytes_received : c.gradient_bytes_sent,
+      if (receives) add(v.receives, bytes_of(schedule.weights), layout.is_memoryx(rank) ? c.weight_bytes_sent : c.weight_bytes_received, 1);
+      add(v.gradients, 4, layout.is_memoryx(rank) ? c.gradient_bytes_received : c.gradient_bytes_sent,
           layout.is_memoryx(rank) ? layout.csx : 1);
     }
   }
@@ -126,7 +127,7 @@ Shard::Shard(const StreamSchedule& schedule, ShardId shard, int csx, unsigned se
     : schedule_(schedule), shard_(shard), csx_(csx), jitter_(seed) {
   for (std::size_t b = 0; b < schedule.blocks.size(); ++b) {
     const auto n = static_cast<std::size_t>(end_of(BlockId(b)) - begin_of(BlockId(b)));
-    weights.emplace_back(n, -1.0F);
+    weights.emplace_back(n * static_cast<std::size_t>(bytes_of(schedule.weights)), std::byte{0xFF});
     sums.emplace_back(n, 0.0F);
   }
 }
@@ -138,17 +139,21 @@ void Shard::begin_pass(int pass) {
   last_seen_.assign(weights.size(), false);
 }
 
-float* Shard::on_send(BlockId block, std::int64_t begin, std::int64_t end) {
+void* Shard::on_send(BlockId block, std::int64_t begin, std::int64_t end) {
   jitter_.maybe_sleep();
-  std::vector<float>& mine = weights[block.index];
+  std::byte* const mine = weights[block.index].data();
+  const Precision format = schedule_.weights;
   const std::int64_t first = begin - begin_of(block);
   require(first >= 0 && begin < end && end <= end_of(block), "on_send outside of the shard's part");
   if (first >= updated_[block.index]) {  // the pending update, once per pass
     require(first == updated_[block.index], "on_send left elements out");
-    for (std::int64_t e = begin; e < end; ++e) mine[e - begin_of(block)] = weight(block, e, pass_);
+    for (std::int64_t e = begin; e < end; ++e) {
+      const float exact = weight(block, e, pass_, format);
+      convert(1, Precision::fp32, &exact, format, mine + (e - begin_of(block)) * bytes_of(format));
+    }
     updated_[block.index] = end - begin_of(block);
   }
-  return mine.data() + first;
+  return mine + first * bytes_of(format);
 }
 
 float* Shard::gradient(BlockId block, int copy) {
@@ -183,7 +188,7 @@ void Shard::end_pass() const {
     int expected = 0;
     for (const Visit& v : schedule_.visits) expected += static_cast<int>(std::ranges::count(v.gradients, BlockId(b)));
     require(contributions_[b] == expected && last_seen_[b], "block " + std::to_string(b) + " lacks contributions");
-    require(updated_[b] == static_cast<std::int64_t>(weights[b].size()), "block " + std::to_string(b) + " was not sent whole");
+    require(updated_[b] == std::ssize(sums[b]), "block " + std::to_string(b) + " was not sent whole");
   }
   for (const auto& [which, memory] : copies)
     require(std::ranges::count(memory, 0.0F) == std::ssize(memory),
@@ -194,7 +199,7 @@ void csx_pass(CsxStreams& streams, const StreamSchedule& schedule, CsxId csx, in
   streams.begin(schedule);
   for (int i = 0; i < static_cast<int>(schedule.visits.size()); ++i) {
     const Visit& v = schedule.visits[i];
-    const std::vector<const float*> weights = streams.wait(i);
+    const std::vector<const void*> weights = streams.wait(i);
     require(weights.size() == v.receives.size(), "wrong number of blocks");
     const std::vector<float*> sums = streams.gradients(i);
     require(sums.size() == v.gradients.size(), "wrong number of gradient buffers");
@@ -205,8 +210,10 @@ void csx_pass(CsxStreams& streams, const StreamSchedule& schedule, CsxId csx, in
     jitter.maybe_sleep();
     // Last, so that a block which the next visits overwrite too early is seen.
     for (std::size_t k = 0; k < weights.size(); ++k) {
-      for (std::int64_t e = 0; e < schedule.blocks[v.receives[k].index].elements; ++e) {
-        if (weights[k][e] != weight(v.receives[k], e, pass))
+      std::vector<float> block(static_cast<std::size_t>(schedule.blocks[v.receives[k].index].elements));
+      convert(std::ssize(block), schedule.weights, weights[k], Precision::fp32, block.data());
+      for (std::int64_t e = 0; e < std::ssize(block); ++e) {
+        if (block[e] != weight(v.receives[k], e, pass, schedule.weights))
           require(false, "weight of block " + std::to_string(v.receives[k].index) + ", element " + std::to_string(e) +
                              ", is wrong at visit " + std::to_string(i));
       }
@@ -247,8 +254,7 @@ void run_rank(Channel& channel, const StreamSchedule& schedule, int passes, unsi
       require(got == static_cast<int>(r) * 1000 + pass, "gathered a wrong number from rank " + std::to_string(r));
     }
   }
-  const Counters expected = expected_counters(schedule, layout, rank, channel.chunk_elements(), csx_per_window),
-                 counted = channel.counters();
+  const Counters expected = expected_counters(schedule, layout, rank, channel.chunk_bytes(), csx_per_window), counted = channel.counters();
   require(counted.weight_bytes_sent - before.weight_bytes_sent == passes * expected.weight_bytes_sent, "weight bytes sent");
   require(counted.weight_bytes_received - before.weight_bytes_received == passes * expected.weight_bytes_received, "weight bytes received");
   require(counted.gradient_bytes_sent - before.gradient_bytes_sent == passes * expected.gradient_bytes_sent, "gradient bytes sent");

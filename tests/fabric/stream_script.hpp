@@ -16,8 +16,9 @@
 /// so sums are exact in fp32 whatever their order. Whoever sees a wrong number throws. Shared by the tests of all engines.
 namespace wsc::fabric::script {
 
-inline float weight(BlockId block, std::int64_t element, int pass) {
-  return static_cast<float>((block.index * 131 + element * 7 + pass * 1009) % 65521);
+/// Below 2^16, or (in 16 bits) 2^8: exact in every format.
+inline float weight(BlockId block, std::int64_t element, int pass, Precision format) {
+  return static_cast<float>((block.index * 131 + element * 7 + pass * 1009) % (format == Precision::fp32 ? 65521 : 251));
 }
 inline float contribution(CsxId csx, int visit, BlockId block, std::int64_t element, int pass) {
   return static_cast<float>((csx.index * 3 + visit * 5 + block.index + element + pass) % 17 - 8);
@@ -27,6 +28,7 @@ struct Shape {
   int stages = 4, waves = 2, prefetch = 1;
   bool one_gradient_buffer = false;  ///< every gradient in the same place: each must have left before the next is filled
   bool ordered = false;              ///< contributions land where the tree over the waves has them
+  Precision weights = Precision::fp32;
 };
 
 /// Stages own one block each; block 0 is read by the last stage too. Forward, turn, backward, once per wave. Sizes and cuts are random,
@@ -34,8 +36,7 @@ struct Shape {
 StreamSchedule random_schedule(unsigned seed, int shards, const Shape& shape);
 
 /// Messages and bytes that a rank must count for one pass.
-Counters expected_counters(const StreamSchedule& schedule, const Layout& layout, Rank rank, std::int64_t chunk_elements,
-                           int csx_per_window);
+Counters expected_counters(const StreamSchedule& schedule, const Layout& layout, Rank rank, std::int64_t chunk_bytes, int csx_per_window);
 
 /// Sleeps a random time now and then, to meet many interleavings.
 class Jitter {
@@ -54,11 +55,12 @@ class Shard : public ShardHandler {
   void begin_pass(int pass);
   void end_pass() const;  ///< all gradients have come
 
-  float* on_send(BlockId block, std::int64_t begin, std::int64_t end) override;
+  void* on_send(BlockId block, std::int64_t begin, std::int64_t end) override;
   float* gradient(BlockId block, int copy) override;
   void on_gradient(BlockId block, bool last) override;
 
-  std::vector<std::vector<float>> weights, sums;                 ///< per block: the part of this shard
+  std::vector<std::vector<std::byte>> weights;                   ///< per block: the part of this shard, as it travels
+  std::vector<std::vector<float>> sums;                          ///< the same, fp32
   std::map<std::pair<BlockId, int>, std::vector<float>> copies;  ///< of the sums, numbered from 1
 
  private:

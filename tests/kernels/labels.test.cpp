@@ -67,6 +67,7 @@ TEST(Labels, EveryKernelOfEveryOpIsLabelledAndNothingIsAllocated) {
   const Listener listener;
   run_every_op<float>();
   run_every_op<double>();
+  run_every_op<bfloat16>();
   EXPECT_THAT(labels, testing::Each(testing::StartsWith("wsc::kernels::")));
   EXPECT_THAT(labels, testing::IsSupersetOf({"wsc::kernels::attention_forward", "wsc::kernels::layer_norm_backward"}));
   EXPECT_THAT(allocations, testing::IsEmpty());

@@ -16,18 +16,23 @@
 
 namespace wsc::kernels {
 
-/// Largest difference allowed, as a share of the largest element of the array (at least 1).
+/// Largest difference allowed, as a share of the largest element of the array (at least 1). Formats of 16 bits: the reference starts from
+/// the same rounded numbers, so it is the rounding of the result (half a unit in the last place) and of one array that backward reads.
 template <class Real>
 constexpr double tolerance = std::is_same_v<Real, float> ? 4e-6 : 1e-12;
+template <int E, int M>
+constexpr double tolerance<Float16<E, M>> = 2.0 / (2 << M);
 
 template <class Real>
-void expect_near(const std::vector<Real>& got, const std::vector<double>& want, const std::string& what, double share = tolerance<Real>) {
+void expect_near(const std::vector<Real>& numbers, const std::vector<double>& want, const std::string& what,
+                 double share = tolerance<Real>) {
+  const std::vector<double> got = widened(numbers);
   ASSERT_EQ(got.size(), want.size()) << what;
   double largest = 1;
   for (const double w : want)
     if (std::isfinite(w)) largest = std::max(largest, std::fabs(w));
   for (std::size_t i = 0; i < want.size(); ++i) {
-    if (static_cast<double>(got[i]) == want[i]) continue;  // infinities
+    if (got[i] == want[i]) continue;  // infinities
     ASSERT_LE(std::fabs(got[i] - want[i]), share * largest) << what << ", element " << i << ": " << got[i] << " for " << want[i];
   }
 }
@@ -40,17 +45,21 @@ void expect_same_as_reference(const OpType& op, OpFixture<Real>& f, bool accumul
   forward(op, f);
   reference::forward(op, d);
   constexpr bool head = std::is_same_v<OpType, CrossEntropy>;
+  double share = tolerance<Real>;
   if constexpr (head) {
-    expect_near(f.losses(), d.row_loss, "losses", tolerance<Real>);
+    double largest = 1;
+    for (const double logit : f.output(op.logits)) largest = std::max(largest, std::fabs(logit));
+    if (rounds<Real>) share *= largest;  // an error of a logit is a relative error of a probability
+    expect_near(f.losses(), d.row_loss, "losses", share);
   } else {
-    for (const TensorId t : op.outputs()) expect_near(f.at(t).value, d.value[t].data, "output " + std::to_string(t.index));
+    for (const TensorId t : op.outputs()) expect_near(f.output(t), d.value[t].data, "output " + std::to_string(t.index), share);
   }
   backward(op, f);
   reference::backward(op, d);
-  if constexpr (head) expect_near(f.at(op.logits).value, d.value[op.logits].data, "dlogits");
-  for (const TensorId t : op.inputs()) expect_near(f.at(t).gradient, d.gradient[t].data, "gradient " + std::to_string(t.index));
+  if constexpr (head) expect_near(f.at(op.logits).value, d.value[op.logits].data, "dlogits", share);
+  for (const TensorId t : op.inputs()) expect_near(f.at(t).gradient, d.gradient[t].data, "gradient " + std::to_string(t.index), share);
   for (const WeightId w : op.weights())
-    expect_near(f.at(w).gradient, d.weight_gradient[w].data, "weight gradient " + std::to_string(w.index));
+    expect_near(f.at(w).gradient, d.weight_gradient[w].data, "weight gradient " + std::to_string(w.index), share);
 }
 
 /// The scalar whose gradient backward computes: Σ y · dy over the first output, or the scaled loss.
@@ -114,13 +123,15 @@ void expect_gradients(const OpType& op, OpFixture<double>& f) {
   for (const WeightId w : op.weights()) check(f.at(w).value, f.at(w).gradient, "weight " + std::to_string(w.index));
 }
 
-/// All that forward and backward leave behind, as bytes.
+/// All that forward and backward leave behind.
 template <class Real, class OpType>
-std::vector<Real> everything(const OpType& op, OpFixture<Real>& f) {
+std::vector<double> everything(const OpType& op, OpFixture<Real>& f) {
   forward(op, f);
-  std::vector<Real> all;
-  const auto append = [&](const auto& v) { all.insert(all.end(), v.begin(), v.end()); };
-  for (const TensorId t : op.outputs()) append(f.at(t).value);
+  std::vector<double> all;
+  const auto append = [&](const auto& v) {
+    for (const auto& x : v) all.push_back(static_cast<double>(load(x)));
+  };
+  for (const TensorId t : op.outputs()) append(f.output(t));
   backward(op, f);
   for (const TensorId t : op.inputs()) append(f.at(t).gradient);
   for (const WeightId w : op.weights()) append(f.at(w).gradient);
@@ -139,17 +150,17 @@ inline Exec exec_of(int threads) {
 template <class OpType, class MakeFixture>
 void expect_reproducible(const OpType& op, const MakeFixture& make) {
   const auto run = [&](int threads) {
-    OpFixture<float> f = make();
+    auto f = make();
     f.use(exec_of(threads));
     f.randomise(op);
     return everything(op, f);
   };
-  const std::vector<float> first = run(2);
-  EXPECT_TRUE(std::all_of(first.begin(), first.end(), [](float v) { return std::isfinite(v); }));
+  const std::vector<double> first = run(2);
+  EXPECT_TRUE(std::all_of(first.begin(), first.end(), [](double v) { return std::isfinite(v); }));
   for (const int threads : {2, 1, 2}) {
-    const std::vector<float> again = run(threads);
+    const std::vector<double> again = run(threads);
     ASSERT_EQ(first.size(), again.size());
-    EXPECT_EQ(std::memcmp(first.data(), again.data(), first.size() * sizeof(float)), 0) << threads << " threads";
+    EXPECT_EQ(std::memcmp(first.data(), again.data(), first.size() * sizeof(double)), 0) << threads << " threads";
   }
 }
 
@@ -162,10 +173,10 @@ void expect_nan_passes(const OpType& op, const MakeFixture& make) {
     f.clear_gradients(op.inputs());
     auto& values = f.at(id).value;
     values[values.size() / 2] = std::numeric_limits<float>::quiet_NaN();
-    const std::vector<float> all = everything(op, f);
+    const std::vector<double> all = everything(op, f);
     bool loss_nan = false;
     for (const double l : f.losses()) loss_nan = loss_nan || std::isnan(l);
-    const bool any = std::any_of(all.begin(), all.end(), [](float v) { return std::isnan(v); });
+    const bool any = std::any_of(all.begin(), all.end(), [](double v) { return std::isnan(v); });
     if constexpr (std::is_same_v<OpType, CrossEntropy>) {
       EXPECT_TRUE(loss_nan);
     }

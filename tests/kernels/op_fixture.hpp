@@ -15,16 +15,39 @@
 
 namespace wsc::kernels {
 
+/// Rounded where the format has fewer digits.
+template <class Real>
+Real number(double x) {
+  return static_cast<Real>(static_cast<Arithmetic<Real>>(x));
+}
+
+template <class Real>
+std::vector<double> widened(const std::vector<Real>& v) {
+  std::vector<double> out;
+  for (const Real& x : v) out.push_back(static_cast<double>(load(x)));
+  return out;
+}
+
 /// An OpContext that owns its storage. Everything a kernel must write before it is read starts as NaN.
 template <class Real>
 class OpFixture : public OpContext<Real> {
  public:
+  using Sum = Arithmetic<Real>;
+
+  template <class Gradient>
   struct Array {
     std::int64_t rows = 0, columns = 0;
-    std::vector<Real> value, gradient;
+    std::vector<Real> value;
+    std::vector<Gradient> gradient;
     bool accumulate = false;
-    Matrix<Real> matrix(std::vector<Real>& v) const { return Matrix<Real>(v.data(), rows, columns); }
+    std::vector<Sum> statistic;  // instead of the value, where Real rounds
+    template <class T>
+    Matrix<T> matrix(std::vector<T>& v) const {
+      return Matrix<T>(v.data(), rows, columns);
+    }
   };
+  using TensorArray = Array<Real>;
+  using WeightArray = Array<Sum>;
 
   OpFixture(std::int64_t samples, std::int64_t tokens, std::int64_t vocab = 11) {
     const std::int64_t count = samples * tokens;
@@ -32,7 +55,7 @@ class OpFixture : public OpContext<Real> {
     this->step = 3;
     rows_.count = count;
     rows_.tokens = tokens;
-    row_loss_.assign(count, nan_);
+    row_loss_.assign(count, nan<double>());
     for (std::int64_t r = 0; r < count; ++r) {
       const std::int64_t s = r / tokens, t = r % tokens;
       ids_.push_back(static_cast<std::int32_t>((7 * r + 3 * s) % vocab));
@@ -47,11 +70,11 @@ class OpFixture : public OpContext<Real> {
 
   /// A tensor of this width; inputs are then filled with random numbers by randomise().
   TensorId tensor(std::int64_t columns) {
-    tensors_.push_back(array(rows_.count, columns));
+    tensors_.push_back(array<Real>(rows_.count, columns));
     return TensorId(tensors_.size() - 1);
   }
   WeightId weight(std::int64_t rows, std::int64_t columns) {
-    weights_.push_back(array(rows, columns));
+    weights_.push_back(array<Sum>(rows, columns));
     weights_.back().accumulate = true;
     return WeightId(weights_.size() - 1);
   }
@@ -91,13 +114,13 @@ class OpFixture : public OpContext<Real> {
       draw(weights_[w.index].gradient);
     }
     for (const TensorId t : op.outputs()) draw(tensors_[t.index].gradient);
-    workspace_.assign(op.workspace({rows_.count, rows_.tokens, static_cast<int>(exec_.concurrency())}), nan_);
+    workspace_.assign(op.workspace({rows_.count, rows_.tokens, static_cast<int>(exec_.concurrency()), rounds<Real>}), nan<Sum>());
   }
 
   /// Weight and input gradients to zero, to start a backward pass anew.
   void clear_gradients(const std::vector<TensorId>& inputs) {
-    for (Array& w : weights_) std::fill(w.gradient.begin(), w.gradient.end(), Real(0));
-    for (const TensorId t : inputs) std::fill(tensors_[t.index].gradient.begin(), tensors_[t.index].gradient.end(), nan_);
+    for (WeightArray& w : weights_) std::fill(w.gradient.begin(), w.gradient.end(), Sum(0));
+    for (const TensorId t : inputs) std::fill(tensors_[t.index].gradient.begin(), tensors_[t.index].gradient.end(), nan<Real>());
   }
 
   /// The same in double for the reference, gradients that are overwritten starting at zero.
@@ -106,8 +129,13 @@ class OpFixture : public OpContext<Real> {
   /// Kernels then run on this instance.
   void use(const Exec& exec) { exec_ = exec; }
 
-  Array& at(TensorId t) { return tensors_[t.index]; }
-  Array& at(WeightId w) { return weights_[w.index]; }
+  TensorArray& at(TensorId t) { return tensors_[t.index]; }
+  WeightArray& at(WeightId w) { return weights_[w.index]; }
+  /// What an op has written there, as value or as statistic.
+  std::vector<double> output(TensorId t) const {
+    const TensorArray& a = tensors_[t.index];
+    return rounds<Real> && !std::isnan(a.statistic[0]) ? widened(a.statistic) : widened(a.value);
+  }
   std::vector<double>& losses() { return row_loss_; }
   std::vector<std::int32_t>& labels() { return labels_; }
   std::vector<std::int32_t>& spans() { return span_; }
@@ -115,23 +143,38 @@ class OpFixture : public OpContext<Real> {
   const Exec& exec() const override { return exec_; }
   const Rows& rows() const override { return rows_; }
   Matrix<Real> value(TensorId t) override { return at(t).matrix(at(t).value); }
+  Matrix<Sum> statistic(TensorId t) override {
+    if constexpr (rounds<Real>)
+      return at(t).matrix(at(t).statistic);
+    else
+      return value(t);
+  }
   Matrix<const Real> gradient(TensorId t) override { return at(t).matrix(at(t).gradient); }
   GradientOut<Real> gradient_out(TensorId t) override { return {at(t).matrix(at(t).gradient), at(t).accumulate}; }
   Matrix<const Real> weight(WeightId w) override { return at(w).matrix(at(w).value); }
-  Matrix<Real> weight_gradient(WeightId w) override { return at(w).matrix(at(w).gradient); }
-  Vector<Real> workspace() override { return Vector<Real>(workspace_.data(), workspace_.size()); }
+  Matrix<Sum> weight_gradient(WeightId w) override { return at(w).matrix(at(w).gradient); }
+  Vector<Sum> workspace() override { return Vector<Sum>(workspace_.data(), workspace_.size()); }
   Vector<double> row_loss() override { return Vector<double>(row_loss_.data(), row_loss_.size()); }
 
  private:
-  static constexpr Real nan_ = std::numeric_limits<Real>::quiet_NaN();
-
-  static Array array(std::int64_t rows, std::int64_t columns) {
-    const std::vector<Real> unset(rows * columns, nan_);
-    return {rows, columns, unset, unset};
+  template <class T>
+  static T nan() {
+    return number<T>(std::numeric_limits<double>::quiet_NaN());
   }
-  void draw(std::vector<Real>& v) {
+  template <class Gradient>
+  static Array<Gradient> array(std::int64_t rows, std::int64_t columns) {
+    const std::size_t n = rows * columns;
+    return {rows,
+            columns,
+            std::vector<Real>(n, nan<Real>()),
+            std::vector<Gradient>(n, nan<Gradient>()),
+            false,
+            std::vector<Sum>(rounds<Real> ? n : 0, nan<Sum>())};
+  }
+  template <class T>
+  void draw(std::vector<T>& v) {
     const RandomKey key(5, "test", "op_fixture", draws_++);
-    for (std::size_t i = 0; i < v.size(); ++i) v[i] = static_cast<Real>(key.normal(0, i));
+    for (std::size_t i = 0; i < v.size(); ++i) v[i] = number<T>(key.normal(0, i));
   }
   void bind() {
     const std::int64_t n = rows_.count;
@@ -149,17 +192,18 @@ class OpFixture : public OpContext<Real> {
   std::vector<std::int32_t> ids_, labels_, token_, position_, span_;
   std::vector<std::uint8_t> mask_;
   std::vector<std::int64_t> sample_;
-  std::vector<Array> tensors_, weights_;
-  std::vector<Real> workspace_;
+  std::vector<TensorArray> tensors_;
+  std::vector<WeightArray> weights_;
+  std::vector<Sum> workspace_;
   std::vector<double> row_loss_;
   std::uint64_t draws_ = 0;
 };
 
 template <class Real>
 reference::Data OpFixture<Real>::reference() const {
-  const auto widen = [](const Array& a, const std::vector<Real>& v, bool keep) {
+  const auto widen = [](const auto& a, const auto& v, bool keep) {
     reference::Array out(a.rows, a.columns);
-    if (keep) out.data.assign(v.begin(), v.end());
+    if (keep) out.data = widened(v);
     return out;
   };
   reference::Data d;
@@ -178,8 +222,8 @@ reference::Data OpFixture<Real>::reference() const {
   d.seed = this->seed;
   d.step = this->step;
   for (std::size_t t = 0; t < tensors_.size(); ++t) {
-    const Array& a = tensors_[t];
-    const bool overwritten = !a.gradient.empty() && std::isnan(a.gradient[0]);
+    const TensorArray& a = tensors_[t];
+    const bool overwritten = !a.gradient.empty() && std::isnan(load(a.gradient[0]));
     d.value[TensorId(t)] = widen(a, a.value, true);
     d.gradient[TensorId(t)] = widen(a, a.gradient, !overwritten);
   }

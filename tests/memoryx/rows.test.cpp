@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: wsc authors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstring>
 #include <deque>
 #include <limits>
 #include <optional>
@@ -28,7 +29,7 @@ OptimizerSettings momentum() {
 }
 
 /// The table of a model, on shards that get whole gradients and on shards that send and get rows.
-class Rows : public testing::TestWithParam<bool> {
+class Rows : public testing::TestWithParam<std::tuple<bool, Precision>> {
  protected:
   Rows() {
     for (const Stage& stage : graph_.stages)
@@ -36,8 +37,8 @@ class Rows : public testing::TestWithParam<bool> {
         if (const auto* e = std::get_if<Embedding>(&op)) rows_ = {BlockId(graph_.blocks.size()), e->table, V, C, V / 3};
     table_ = graph_[rows_.table].block;
     for (std::size_t m = 0; m < shards; ++m) {
-      whole_.emplace_back(graph_, splits_, fabric::ShardId(m), momentum());
-      by_rows_.emplace_back(graph_, splits_, fabric::ShardId(m), momentum());
+      whole_.emplace_back(graph_, splits_, fabric::ShardId(m), momentum(), wire());
+      by_rows_.emplace_back(graph_, splits_, fabric::ShardId(m), momentum(), wire());
       whole_.back().initialise(3);
       by_rows_.back().initialise(3);
     }
@@ -59,13 +60,15 @@ class Rows : public testing::TestWithParam<bool> {
 
   /// Rows go out in pieces cut anywhere; what goes out are the updated rows of the table.
   void send_rows() {
+    const std::int64_t size = bytes_of(wire());
     for (std::size_t m = 0; m < shards; ++m) {
       const std::int64_t table_begin = splits_[table_.index].bounds[m], table_end = splits_[table_.index].bounds[m + 1];
-      const float* const table = whole_[m].on_send(table_, table_begin, table_end);
+      const std::byte* const table = static_cast<std::byte*>(whole_[m].on_send(table_, table_begin, table_end));
       for (std::int64_t from = bounds_[m]; from < bounds_[m + 1]; from += 37) {
         const std::int64_t to = std::min(from + 37, bounds_[m + 1]);
-        const float* const sent = by_rows_[m].on_send(rows_.id, from, to);
-        for (std::int64_t i = from; i < to; ++i) ASSERT_EQ(sent[i - from], table[used_[i / C] * C + i % C - table_begin]);
+        const std::byte* const sent = static_cast<std::byte*>(by_rows_[m].on_send(rows_.id, from, to));
+        for (std::int64_t i = from; i < to; ++i)
+          ASSERT_EQ(std::memcmp(sent + (i - from) * size, table + (used_[i / C] * C + i % C - table_begin) * size, size), 0);
       }
     }
   }
@@ -76,7 +79,7 @@ class Rows : public testing::TestWithParam<bool> {
   void take_gradients(int pass, std::optional<std::int64_t> broken = {}) {
     for (std::size_t m = 0; m < shards; ++m) {
       const std::int64_t begin = splits_[table_.index].bounds[m], end = splits_[table_.index].bounds[m + 1];
-      if (GetParam()) {  // the head's comes first
+      if (tied()) {  // the head's comes first
         for (Shard* s : {&whole_[m], &by_rows_[m]}) {
           float* const sum = s->gradient(table_);
           for (std::int64_t i = begin; i < std::min(end, V * C); ++i) sum[i - begin] += head_gradient(pass, i);
@@ -124,7 +127,10 @@ class Rows : public testing::TestWithParam<bool> {
     }
   }
 
-  Graph graph_ = small_gpt(V, C, GetParam());
+  static bool tied() { return std::get<0>(GetParam()); }
+  static Precision wire() { return std::get<1>(GetParam()); }
+
+  Graph graph_ = small_gpt(V, C, tied());
   std::vector<fabric::BlockSplit> splits_ = plan::split_blocks(graph_, shards);
   plan::RowBlock rows_;
   BlockId table_;
@@ -161,7 +167,8 @@ TEST_P(Rows, AGradientThatIsNotFiniteIsSeen) {
   expect_equal_norms();
 }
 
-INSTANTIATE_TEST_SUITE_P(TiedAndNot, Rows, testing::Bool(), [](const auto& info) { return info.param ? "Tied" : "Untied"; });
+INSTANTIATE_TEST_SUITE_P(TiedAndNot, Rows, testing::Combine(testing::Bool(), testing::Values(Precision::fp32, Precision::bf16)),
+                         [](const auto& info) { return (std::get<0>(info.param) ? "Tied" : "Untied") + name(std::get<1>(info.param)); });
 
 }  // namespace
 }  // namespace wsc::memoryx

@@ -46,8 +46,9 @@ struct Store {
   std::vector<fabric::BlockSplit> splits;
   std::vector<std::unique_ptr<Shard>> shards;
 
-  Store(Graph g, int m, const OptimizerSettings& optimizer) : graph(std::move(g)), splits(plan::split_blocks(graph, m)) {
-    for (int i = 0; i < m; ++i) shards.push_back(std::make_unique<Shard>(graph, splits, fabric::ShardId(i), optimizer));
+  Store(Graph g, int m, const OptimizerSettings& optimizer, Precision wire = Precision::fp32)
+      : graph(std::move(g)), splits(plan::split_blocks(graph, m)) {
+    for (int i = 0; i < m; ++i) shards.push_back(std::make_unique<Shard>(graph, splits, fabric::ShardId(i), optimizer, wire));
     for (auto& s : shards) s->initialise(seed);
   }
   Store(int m) : Store(small_gpt(), m, adamw()) {}
@@ -216,15 +217,65 @@ TEST(Shard, UpdateOnSendInPiecesEqualsUpdateAtOnce) {
     for (std::size_t b = 0; b < on_send.splits.size(); ++b)
       for (std::size_t m = 0; m < 2; ++m) {
         const std::int64_t begin = on_send.begin(b, m), end = on_send.end(b, m), piece = 777;
-        const float* const first = on_send.shards[m]->on_send(BlockId(b), begin, std::min(end, begin + piece));
+        const auto* const first = static_cast<float*>(on_send.shards[m]->on_send(BlockId(b), begin, std::min(end, begin + piece)));
         for (std::int64_t at = begin; at < end; at += piece)  // the first piece a second time, as for a later visit
           EXPECT_EQ(on_send.shards[m]->on_send(BlockId(b), at, std::min(end, at + piece)), first + (at - begin));
-        const float* const expected = at_once.shards[m]->on_send(BlockId(b), begin, end);
+        const void* const expected = at_once.shards[m]->on_send(BlockId(b), begin, end);
         EXPECT_EQ(std::memcmp(first, expected, (end - begin) * sizeof(float)), 0) << on_send.graph.blocks[b].name << " step " << step;
       }
   }
   expect_same_bits(on_send.gather(), at_once.gather(), at_once.graph);
   EXPECT_THAT(on_send.all_gradients(), Each(0.0f));
+}
+
+/// What the shards send of every block, in pieces cut anywhere, as floats.
+std::vector<std::vector<float>> sent(Store& store, Precision wire, std::int64_t piece) {
+  std::vector<std::vector<float>> blocks;
+  for (std::size_t b = 0; b < store.splits.size(); ++b) {
+    std::vector<float>& block = blocks.emplace_back(static_cast<std::size_t>(store.splits[b].elements));
+    for (std::size_t m = 0; m < store.shards.size(); ++m)
+      for (std::int64_t at = store.begin(b, m), end = store.end(b, m); at < end; at += piece) {
+        const std::int64_t to = std::min(end, at + piece);
+        convert(to - at, wire, store.shards[m]->on_send(BlockId(b), at, to), Precision::fp32, block.data() + at);
+      }
+  }
+  return blocks;
+}
+
+TEST(Shard, WeightsTravelRoundedOnceAfterEveryChange) {
+  for (const Precision wire : {Precision::bf16, Precision::fp16, Precision::cb16}) {
+    Store exact(small_gpt(), 1, adamw()), rounded(small_gpt(), 3, adamw(), wire);
+    const auto expect_rounded = [&](const char* when) {
+      auto expected = sent(exact, Precision::fp32, 1 << 20);
+      const auto got = sent(rounded, wire, 777);
+      for (std::size_t b = 0; b < expected.size(); ++b)
+        for (std::size_t i = 0; i < expected[b].size(); ++i) {
+          std::uint16_t bits = 0;
+          convert(1, Precision::fp32, &expected[b][i], wire, &bits);
+          convert(1, wire, &bits, Precision::fp32, &expected[b][i]);
+          ASSERT_EQ(got[b][i], expected[b][i]) << name(wire) << ", " << when << ", block " << b << ", element " << i;
+        }
+    };
+    expect_rounded("at first");
+    for (int step = 1; step <= 2; ++step) {
+      for (Store* s : {&exact, &rounded}) {
+        s->add_gradients(step);
+        s->decide(decision(step));
+      }
+      expect_rounded("after an update");
+      expect_rounded("a second time");
+    }
+    for (Store* s : {&exact, &rounded})
+      for (auto& shard : s->shards)
+        for (const Shard::Piece& piece : shard->pieces())  // as a checkpoint is loaded
+          for (std::int64_t i = piece.begin; i < piece.end; ++i) piece.weight[i - piece.begin] = 1.0F / static_cast<float>(i + 3);
+    expect_rounded("after a load");
+    expect_same_bits(rounded.gather(), exact.gather(), exact.graph);
+    std::int64_t elements = 0, bytes = 0;
+    for (const auto& split : rounded.splits) elements += split.elements;
+    for (auto& shard : rounded.shards) bytes += shard->bytes().weights;
+    EXPECT_EQ(bytes, 6 * elements);
+  }
 }
 
 TEST(Shard, DecidingAgainFirstAppliesWhatIsPending) {

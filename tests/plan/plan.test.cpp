@@ -10,6 +10,7 @@
 #include "wsc/base/error.hpp"
 #include "wsc/config/deck.hpp"
 #include "wsc/models/gpt.hpp"
+#include "wsc/plan/arena.hpp"
 #include "wsc/plan/split.hpp"
 #include "wsc/plan/summary.hpp"
 
@@ -34,7 +35,7 @@ Request request(int memoryx, int csx) {
 /// Plays a wave through the arena with names instead of numbers: what an op reads must still be what was written there.
 class Replay {
  public:
-  Replay(const Graph& graph, const Plan& plan) : graph_(graph), plan_(plan), arena_(static_cast<std::size_t>(plan.arena_elements), 0) {}
+  Replay(const Graph& graph, const Plan& plan) : graph_(graph), plan_(plan), arena_(static_cast<std::size_t>(plan.arena_words), 0) {}
 
   void run() {
     for (const PlannedVisit& visit : plan_.visits) {
@@ -179,6 +180,30 @@ TEST(Plan, BudgetIsKeptBySmallerTilesThenRecomputeThenWaves) {
     waved |= plan.waves > 1;
   }
   EXPECT_TRUE(recomputed);
+}
+
+TEST(Plan, WeightsOfSixteenBitsHalveWindowAndWire) {
+  const Graph graph = models::build(small().model);
+  const Plan full = make_plan(graph, request(2, 2));
+  EXPECT_EQ(full.bytes.compute_copy, 0);
+  for (const Precision format : {Precision::bf16, Precision::fp16, Precision::cb16}) {
+    Request r = request(2, 2);
+    r.wire_weights = format;
+    const Plan half = make_plan(graph, r);
+    EXPECT_EQ(half.schedule().weights, format);
+    EXPECT_EQ(2 * wire_bytes(half).to_each_window, wire_bytes(full).to_each_window);
+    EXPECT_EQ(wire_bytes(half).from_each_csx, wire_bytes(full).from_each_csx);
+    EXPECT_NEAR(static_cast<double>(2 * half.bytes.weight_window), static_cast<double>(full.bytes.weight_window), 1024);
+    EXPECT_EQ(2 * shard_bytes(half, 2).weights, 3 * shard_bytes(full, 2).weights);  // masters and their copy
+    std::int64_t most = 0;
+    for (const PlannedVisit& visit : half.visits) {
+      std::int64_t bytes = 0;
+      for (const BlockId b : visit.stream.receives) bytes += 4 * aligned(graph[b].elements);
+      most = std::max(most, bytes);
+      for (const std::int64_t offset : visit.stream.window_offsets) EXPECT_EQ(2 * offset % 64, 0);
+    }
+    EXPECT_EQ(half.bytes.compute_copy, most);
+  }
 }
 
 TEST(Plan, DepthCostsOnlyTheActivationsThatArePlanned) {

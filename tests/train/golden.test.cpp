@@ -20,10 +20,10 @@ class OneProcess {
     model.load_weights(shard_);
   }
 
-  csx::LossSum pass(const plan::Request& request, const data::Batch& batch) {
+  csx::LossSum pass(const plan::Request& request, const data::Batch& batch, double loss_scale = 1) {
     pass_.plan = plan::make_plan(model_.graph(), request);
     pass_.schedule = pass_.plan.schedule();
-    const double scale = 1.0 / static_cast<double>(request.batch * request.tokens);
+    const double scale = loss_scale / static_cast<double>(request.batch * request.tokens);
     return csx_pass(csx_, pass_.plan, pass_.schedule, {.gradient_scale = scale, .training = request.purpose == plan::Purpose::train}, batch,
                     *streams_);
   }
@@ -99,6 +99,40 @@ TEST_P(Golden, GradientsHoweverTheStepIsCut) {
         scale = norm(model.doubles("gradients/" + param.name.substr(0, at) + "proj_k_dense_layer/weight"));
       EXPECT_LE(norm(difference), 1e-5 * scale)
           << param.name << " micro_batch " << cut.micro_batch << " waves " << cut.waves << " recompute " << cut.recompute;
+    }
+  }
+}
+
+// The gradients of one step from weights and activations of 16 bits, all of them as one vector: they carry the rounding errors of as many
+// layers, and at the kink of relu more than those. With the loss scale that fp16 trains with, waves and recompute.
+TEST_P(Golden, GradientsIn16Bits) {
+  const GoldenModel model(GetParam());
+  const Graph& graph = model.graph();
+  const data::Batch batch = model.batch("batch/data");
+  const double expected_loss = model.doubles("expected/loss")[0];
+  for (const auto& [compute, bound] :
+       {std::pair{Precision::bf16, 2e-2}, std::pair{Precision::fp16, 5e-3}, std::pair{Precision::cb16, 1e-2}}) {
+    for (const Cut cut : {Cut{0, 1, "off"}, Cut{1, 3, "on"}}) {
+      OneProcess one(model, model.settings().optimizer);
+      plan::Request r = request(batch);
+      r.compute = compute;
+      r.micro_batch = cut.micro_batch;
+      r.waves = cut.waves;
+      r.recompute = cut.recompute;
+      constexpr double loss_scale = 1024;
+      const auto sum = one.pass(r, batch, loss_scale);
+      EXPECT_NEAR(sum.loss.value() / static_cast<double>(sum.valid_tokens), expected_loss, bound * expected_loss);
+      const double factor = static_cast<double>(r.batch * r.tokens) / static_cast<double>(sum.valid_tokens) / loss_scale;
+      double difference = 0, size = 0;
+      for (const Param& param : graph.params) {
+        const std::vector<double> expected = model.doubles("gradients/" + param.name);
+        const float* gradient = one.shard().gradient(graph[param.weight].block) + graph.offset(graph.find(param.name));
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+          difference += std::pow(gradient[i] * factor - expected[i], 2);
+          size += expected[i] * expected[i];
+        }
+      }
+      EXPECT_LE(std::sqrt(difference / size), bound) << name(compute) << ", waves " << cut.waves;
     }
   }
 }

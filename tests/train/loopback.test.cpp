@@ -229,6 +229,34 @@ TEST_F(Loopback, AnOverflowAtTheSmallestLossScaleEndsTheRun) {
   EXPECT_EQ(run(s, 0, 0), ExitCode::numerical);
 }
 
+// Rounding makes the weights jump between neighbours, so layouts agree less closely than in fp32; added up in one order they agree exactly.
+TEST_F(Loopback, WeightsOfSixteenBitsOnTheWire) {
+  ASSERT_EQ(run(settings("exact"), 0, 0), ExitCode::ok);
+  for (const std::string format : {"bf16", "fp16", "cb16"}) {
+    const std::string wire = "[precision]\nwire_weights=" + format + "\n";
+    ASSERT_EQ(run(settings(format, wire), 0, 0), ExitCode::ok);
+    const double rounding = distance(format, "exact");
+    EXPECT_GT(rounding, 0);
+    EXPECT_LT(rounding, 0.05);
+    ASSERT_EQ(run(settings(format + "-2x3", wire), 2, 3), ExitCode::ok);
+    EXPECT_LT(distance(format + "-2x3", format), 0.2 * rounding);
+  }
+  const std::string ordered = "[precision]\nwire_weights=bf16\n[cluster]\nreduction=ordered\n[csx]\nleaves=4\n";
+  ASSERT_EQ(run(settings("one", ordered), 0, 0), ExitCode::ok);
+  ASSERT_EQ(run(settings("many", ordered + "waves=2\n"), 3, 2), ExitCode::ok);
+  EXPECT_EQ(distance("one", "many"), 0);
+}
+
+TEST_F(Loopback, WithWeightsOfSixteenBitsARunGoesOnBitwise) {
+  const std::string wire = "[precision]\nwire_weights=bf16\n";
+  ASSERT_EQ(run(settings("whole", wire), 3, 2), ExitCode::ok);
+  Settings half = settings("parts", wire);
+  half.runconfig.max_steps = 2;
+  ASSERT_EQ(run(half, 3, 2), ExitCode::ok);
+  ASSERT_EQ(run(settings("parts", wire), 3, 2), ExitCode::ok);
+  EXPECT_EQ(distance("parts", "whole"), 0);
+}
+
 TEST_F(Loopback, WhatOneRankCannotReadStopsAllOfThemInGoodOrder) {
   Settings s = settings("broken");
   s.train_input.data_dir = (folder_ / "nowhere").string();

@@ -96,7 +96,8 @@ inline constexpr double dynamic_loss_scaling = 0;
 
 /// [precision]
 struct PrecisionSettings {
-  std::string compute;         ///< "fp32"
+  std::string compute;         ///< "fp32" | "bf16" | "fp16" | "cb16"
+  std::string wire_weights;    ///< "fp32" | "bf16" | "fp16" | "cb16"
   double loss_scaling_factor;  ///< or dynamic_loss_scaling; what follows is read only then
   double initial_loss_scale, min_loss_scale, max_loss_scale;
   std::int64_t steps_per_increase;  ///< steps without an overflow after which the scale doubles

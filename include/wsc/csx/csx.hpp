@@ -7,6 +7,7 @@
 
 #include "wsc/base/exact_sum.hpp"
 #include "wsc/base/view.hpp"
+#include "wsc/csx/compute_copy.hpp"
 #include "wsc/csx/wave_rows.hpp"
 #include "wsc/graph/graph.hpp"
 #include "wsc/plan/plan.hpp"
@@ -19,9 +20,9 @@ struct LossSum {
   std::int64_t valid_tokens = 0;  ///< rows that count
 };
 
-/// Where the weights and weight gradients of one visit lie: one pointer per block in the visit's stream.
+/// Where the weights (in the format of the arithmetic) and weight gradients of one visit lie: one pointer per block in the visit's stream.
 struct VisitBlocks {
-  std::vector<const float*> weights;
+  std::vector<const void*> weights;
   std::vector<float*> gradients;
 };
 
@@ -47,6 +48,8 @@ class Csx {
   void begin(const plan::Plan& plan, const PassNumbers& numbers);
   /// Loads the rows of a wave: the samples of the batch that belong to it (the batch holds those of all waves, in order).
   void load(const data::Batch& batch, std::int64_t wave);
+  /// The weights of visit `index` in the format of the arithmetic; `arrived`: as they came. Those of the visit before go.
+  std::vector<const void*> weights(int index, const std::vector<const void*>& arrived, const std::vector<fabric::BlockSplit>& blocks);
   /// Runs visit `index` of the plan's wave on all tiles.
   void visit(int index, const VisitBlocks& blocks);
 
@@ -54,7 +57,7 @@ class Csx {
   LossSum result() const { return sum_; }
   /// Seconds spent in load() and visit() since begin().
   double compute_s() const { return compute_s_; }
-  /// Logits (rows, V) of the last tile of the last stage, of an evaluation: for tests and generation.
+  /// Logits (rows, V) of the last tile of the last stage, of an evaluation in fp32: for tests and generation.
   Matrix<const float> logits() const;
 
   /// Samples of the global batch that this csx has in the pass, wave after wave: what its batches hold.
@@ -63,17 +66,23 @@ class Csx {
   std::int64_t arena_bytes() const { return static_cast<std::int64_t>(arena_.size()) * 4; }
 
  private:
+  /// Real: how the plan stores activations.
+  template <class Real>
   class Tile;
   /// All tiles of a leaf.
   void visit_leaf(const plan::PlannedVisit& visit, RowRange leaf, const VisitBlocks& blocks);
+  template <class Real>
+  void visit_tile(const plan::PlannedVisit& visit, RowRange range, const VisitBlocks& blocks);
   /// Leaf sum i, from 1: room for the gradients of any visit.
   Vector<float> leaf_sum(int i);
   /// The same blocks with their gradients in leaf sum i; 0: where they leave from.
   VisitBlocks with_leaf_sum(const plan::PlannedVisit& visit, const VisitBlocks& blocks, int i);
   /// Adds leaf sum i of the visit to the one below it.
   void merge(const plan::PlannedVisit& visit, const VisitBlocks& blocks, int i);
-  void forward_tile(Tile& tile, const Stage& stage, const std::vector<bool>* only) const;
-  void backward_tile(Tile& tile, const Stage& stage) const;
+  template <class Real>
+  void forward_tile(Tile<Real>& tile, const Stage& stage, const std::vector<bool>* only) const;
+  template <class Real>
+  void backward_tile(Tile<Real>& tile, const Stage& stage) const;
   void add_losses();
 
   const Graph& graph_;
@@ -81,6 +90,7 @@ class Csx {
   const plan::Plan* plan_ = nullptr;
   PassNumbers numbers_;
   Buffer<float> arena_;
+  ComputeCopy compute_copy_;
   WaveRows rows_;
   LossSum sum_;
   double compute_s_ = 0;

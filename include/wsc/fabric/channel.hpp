@@ -59,17 +59,17 @@ class Channel {
 
   virtual const Layout& layout() const = 0;
   virtual Rank rank() const = 0;
-  /// Floats in one message, the same on all ranks: a transfer is cut into messages from its beginning.
-  virtual std::int64_t chunk_elements() const = 0;
+  /// Bytes of one message at most, the same on all ranks: a transfer is cut into messages from its beginning. A multiple of 64.
+  virtual std::int64_t chunk_bytes() const = 0;
 
-  /// The weight window of this csx, one piece of memory for all csx of a node (cluster.csx_per_window), with room for `elements`. They all
-  /// call it alike, with nothing on its way to it. Where it grows, its contents are lost.
-  virtual float* window(std::int64_t elements) = 0;
+  /// The weight window of this csx, one piece of memory for all csx of a node (cluster.csx_per_window), with room for so many bytes. They
+  /// all call it alike, with nothing on its way to it. Where it grows, its contents are lost. Aligned to 64 bytes.
+  virtual std::byte* window(std::int64_t bytes) = 0;
   /// This csx has done with all that has arrived so far. Called alike by all csx of the window.
   virtual void release() = 0;
-  /// Memoryx m sends `count` floats to every csx, which all post it alike. `data` is read on the memoryx rank and lies in the window on csx
+  /// Memoryx m sends `bytes` to every csx, which all post it alike. `data` is read on the memoryx rank and lies in the window on csx
   /// ranks, where it lands once every csx of the window has released as often as this one has by now.
-  virtual Ticket broadcast(ShardId m, float* data, std::int64_t count) = 0;
+  virtual Ticket broadcast(ShardId m, void* data, std::int64_t bytes) = 0;
   /// Every csx contributes `count` floats; on memoryx m: data += sum of the contributions, in an order that depends on the layout only.
   /// Order-keeping, the sum of the contributions is made in the order of reduction_tree.hpp, and on memoryx m it may move on when it is
   /// complete: each of `carries`, `count` floats, += the one before it, which becomes zero; the first one += data.

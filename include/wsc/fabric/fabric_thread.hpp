@@ -43,8 +43,8 @@ class FabricThread {
 
   Rank rank() const { return rank_; }
   bool between_processes() const { return transport_->between_processes(); }
-  /// Floats in a chunk: the same on all ranks, and a multiple of 16, so that chunks keep the alignment of 64 bytes.
-  std::int64_t chunk_elements() const { return chunk_bytes_ / static_cast<std::int64_t>(sizeof(float)); }
+  /// The same on all ranks, and a multiple of 64, so that chunks keep that alignment.
+  std::int64_t chunk_bytes() const { return chunk_bytes_; }
   Counters counters() const;
 
  private:

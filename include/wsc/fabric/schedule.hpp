@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "wsc/base/id.hpp"
+#include "wsc/base/precision.hpp"
 #include "wsc/fabric/reduction_tree.hpp"
 
 namespace wsc::fabric {
 
-/// How a block lies in memory and on the shards. Offsets and bounds count fp32 elements of the block's buffer.
+/// How a block lies in memory and on the shards. Offsets and bounds count elements of the block's buffer.
 struct BlockSplit {
   std::int64_t elements = 0;         ///< of the whole block, padding included
   std::vector<std::int64_t> bounds;  ///< M + 1: shard m owns [bounds[m], bounds[m + 1]), cut between rows
@@ -31,10 +32,11 @@ struct Visit {
 struct StreamSchedule {
   std::vector<BlockSplit> blocks;
   std::vector<Visit> visits;
-  int prefetch = 1;                    ///< visits whose blocks may be on their way ahead of the running one
-  std::int64_t window_elements = 0;    ///< blocks of visits i … i + prefetch never overlap in it
-  std::int64_t gradient_elements = 0;  ///< a visit's gradients never overlap in it; where they overlap those of an earlier visit, that
-                                       ///< visit's must have left first (so two buffers in turn let one fill while one leaves)
+  int prefetch = 1;                     ///< visits whose blocks may be on their way ahead of the running one
+  std::int64_t window_elements = 0;     ///< blocks of visits i … i + prefetch never overlap in it; in the format of the weights
+  std::int64_t gradient_elements = 0;   ///< a visit's gradients never overlap in it; where they overlap those of an earlier visit, that
+                                        ///< visit's must have left first (so two buffers in turn let one fill while one leaves)
+  Precision weights = Precision::fp32;  ///< on the wire and in the window
 };
 
 /// What is wrong with a schedule for M = `shards` (bounds, sizes, overlaps in the window), for people; empty when nothing is.

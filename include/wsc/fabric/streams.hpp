@@ -16,9 +16,10 @@ namespace wsc::fabric {
 class ShardHandler {
  public:
   virtual ~ShardHandler() = default;
-  /// The master weights of elements [begin, end) of a block, all owned by this shard; applies the update that is pending for them.
+  /// The weights of elements [begin, end) of a block, all owned by this shard, in the format that travels (StreamSchedule::weights);
+  /// applies the update that is pending for them.
   /// Pieces come in order and cover the shard's part of the block on every send; they are cut anywhere, not between rows.
-  virtual float* on_send(BlockId block, std::int64_t begin, std::int64_t end) = 0;
+  virtual void* on_send(BlockId block, std::int64_t begin, std::int64_t end) = 0;
   /// A copy of the shard's gradient sum of the block (see Landing; 0 = the sum itself): elements [bounds[m], bounds[m + 1]).
   virtual float* gradient(BlockId block, int copy) = 0;
   /// A contribution of all csx has been added; `last`: it was the last one of this pass. Unless it was, the next one may be arriving at
@@ -49,8 +50,9 @@ class CsxStreams {
   virtual ~CsxStreams() = default;
   /// Begins a pass. The schedule is kept by reference until finish().
   virtual void begin(const StreamSchedule& schedule) = 0;
-  /// Blocks until the blocks of the visit are there; one pointer per block in `receives`. Blocks of visits before it may vanish.
-  virtual std::vector<const float*> wait(int visit) = 0;
+  /// Blocks until the blocks of the visit are there; one pointer per block in `receives`, to numbers of the format that travels. Blocks of
+  /// visits before it may vanish.
+  virtual std::vector<const void*> wait(int visit) = 0;
   /// Gradient buffers to add into, one per block in `gradients`; zero, or holding earlier contributions that are to be added to. Once
   /// per visit, after wait(visit).
   virtual std::vector<float*> gradients(int visit) = 0;
@@ -62,7 +64,7 @@ class CsxStreams {
   virtual ExposedWait exposed_wait() const = 0;
 };
 
-/// One process holds both roles: hands out the master weights and lends the shard's gradient sum; nothing is copied. M = 1. Where
+/// One process holds both roles: hands out the shard's weights and lends the shard's gradient sum; nothing is copied. M = 1. Where
 /// the schedule keeps an order, a contribution that does not land on zeros has a buffer of its own.
 std::unique_ptr<CsxStreams> make_null_streams(ShardHandler& shard);
 

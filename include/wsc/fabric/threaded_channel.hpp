@@ -13,10 +13,10 @@ class ThreadedChannel : public Channel {
 
   const Layout& layout() const override { return layout_; }
   Rank rank() const override { return fabric_.rank(); }
-  std::int64_t chunk_elements() const override { return fabric_.chunk_elements(); }
-  float* window(std::int64_t elements) override;
+  std::int64_t chunk_bytes() const override { return fabric_.chunk_bytes(); }
+  std::byte* window(std::int64_t bytes) override;
   void release() override { fabric_.release(); }
-  Ticket broadcast(ShardId m, float* data, std::int64_t count) override;
+  Ticket broadcast(ShardId m, void* data, std::int64_t bytes) override;
   Ticket reduce(ShardId m, float* data, std::int64_t count, const std::vector<float*>& carries) override;
   void control_broadcast(std::span<std::byte> message) override;
   std::vector<std::byte> control_gather(std::span<const std::byte> message) override;
@@ -26,7 +26,7 @@ class ThreadedChannel : public Channel {
   void abort(int exit_code) override;
 
  private:
-  void expect_part(ShardId m, std::int64_t count) const;
+  void expect_part(ShardId m, std::int64_t size) const;
 
   Layout layout_;
   bool ordered_;

@@ -12,7 +12,7 @@
 namespace wsc::fabric {
 
 enum class Collective {
-  broadcast,          ///< memoryx m → every weight window, fp32
+  broadcast,          ///< memoryx m → every weight window, bytes
   reduce,             ///< memoryx m: data += sum over the csx, fp32
   control_broadcast,  ///< rank 0 → all ranks, bytes
   control_gather,     ///< all ranks → rank 0, bytes
@@ -48,7 +48,7 @@ class Transport {
   virtual void open() = 0;
   /// This rank; known once open() has returned.
   virtual Rank rank() const = 0;
-  /// Starts a collective. `message.bytes` > 0 and below 2^31 elements.
+  /// Starts a collective. `message.bytes` > 0 and below 2^31.
   virtual std::unique_ptr<Pending> post(const Message& message) = 0;
   /// False while the place of a broadcast is not free: another csx of the window still reads what lies there.
   virtual bool may_post(const Message&) { return true; }

@@ -45,7 +45,7 @@ class StageBuilder {
  private:
   friend class Builder;
   StageBuilder(Builder& builder, StageId id, std::string name) : builder_(builder), id_(id), name_(std::move(name)) {}
-  TensorId tensor(const std::string& what, std::int64_t width);
+  TensorId tensor(const std::string& what, std::int64_t width, Dtype dtype = Dtype::activation);
   TensorId add(TensorId a, TensorId b);
   void record(Op op);
 

@@ -50,12 +50,17 @@ struct Block {
   std::int64_t elements = 0;      ///< padding included
 };
 
-/// An activation: one fp32 (rows, width) array.
+/// How a tensor is stored: as activations and their gradients are (precision.compute), or in fp32 whatever that is: statistics that
+/// backward reads, which are few and must not be rounded. They have no gradient.
+enum class Dtype { activation, fp32 };
+
+/// One (rows, width) array.
 struct Tensor {
   std::string name;
   std::int64_t width = 0;
   StageId producer;
   std::vector<StageId> readers;  ///< stages other than the producer that read it, in forward order
+  Dtype dtype = Dtype::activation;
 };
 
 /// The unit of execution: ops that run together, tile by tile.

@@ -30,7 +30,7 @@ void row_sums_of_squares(const Exec& exec, Matrix<const Real> m, Vector<double> 
 /// sums[c] += Σ m[r, c] over the rows, in an order that depends on the shape only. sums: (columns) contiguous; workspace:
 /// column_sum_workspace(rows, columns) elements.
 template <class Real>
-void add_column_sums(const Exec& exec, Matrix<const Real> m, Vector<Real> workspace, Real* sums);
+void add_column_sums(const Exec& exec, Matrix<const Real> m, Vector<Arithmetic<Real>> workspace, Arithmetic<Real>* sums);
 
 /// The gradient dy passed on to an input as it is: overwrites or adds as the context says.
 template <class Real>

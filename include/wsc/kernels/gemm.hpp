@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "wsc/base/view.hpp"
+#include "wsc/kernels/arithmetic.hpp"
 
 namespace wsc::kernels {
 
@@ -23,6 +24,26 @@ struct Operand {
 template <class Real>
 void gemm(const Exec& exec, Transpose ta, Transpose tb, std::int64_t m, std::int64_t n, std::int64_t k, Real alpha, Operand<Real> a,
           Operand<Real> b, Real beta, Real* c, std::int64_t c_stride);
+
+/// What a product is added to: row r of `matrix`, and `row` on every row. Either may be null.
+template <class Real>
+struct Addend {
+  const Real* matrix = nullptr;
+  std::int64_t stride = 0;
+  const Real* row = nullptr;
+};
+
+/// C = addend + op(A) · op(B) for every storage type, rounded once. The addend's matrix may be C. Operands of 16 bits go to oneDNN where
+/// the processor has instructions for them, else through fp32 block by block in the workspace, product_workspace(m, n, k) elements (none
+/// for float and double). Sums are fp32 either way.
+template <class Real>
+void product(const Exec& exec, Transpose ta, Transpose tb, std::int64_t m, std::int64_t n, std::int64_t k, Operand<Real> a, Operand<Real> b,
+             const Addend<Real>& addend, Real* c, std::int64_t c_stride, Vector<Arithmetic<Real>> workspace);
+
+/// C += op(A) · op(B) likewise, with sums that are not rounded.
+template <class Real>
+void add_product(const Exec& exec, Transpose ta, Transpose tb, std::int64_t m, std::int64_t n, std::int64_t k, Operand<Real> a,
+                 Operand<Real> b, Arithmetic<Real>* c, std::int64_t c_stride, Vector<Arithmetic<Real>> workspace);
 
 /// For the whole process: results depend on shapes only, for any number of threads. Products are then cut into blocks of C that
 /// depend on its shape, and each is one thread's work; without it the library divides the work as suits the threads it has.

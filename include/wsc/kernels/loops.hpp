@@ -8,6 +8,7 @@
 
 #include "wsc/base/view.hpp"
 #include "wsc/graph/cost.hpp"
+#include "wsc/kernels/arithmetic.hpp"
 
 /// The shapes of parallel loop that the ops use. All cut their work into fixed pieces, so results do not depend on the number of
 /// threads. Bodies are loops over contiguous memory that the compiler vectorises.
@@ -106,9 +107,10 @@ KOKKOS_FORCEINLINE_FUNCTION double sum_of(std::int64_t n, const Term& term) {
 
 /// The largest of n elements, −∞ of none. NaNs are passed over: sums that follow carry them.
 template <class Real>
-KOKKOS_FORCEINLINE_FUNCTION Real max_of(const Real* x, std::int64_t n) {
+KOKKOS_FORCEINLINE_FUNCTION Arithmetic<Real> max_of(const Real* x, std::int64_t n) {
+  using A = Arithmetic<Real>;
   return fold(
-      0, n, -std::numeric_limits<Real>::infinity(), [](Real a, Real b) { return b > a ? b : a; }, [x](std::int64_t i) { return x[i]; });
+      0, n, -std::numeric_limits<A>::infinity(), [](A a, A b) { return b > a ? b : a; }, [x](std::int64_t i) { return load(x[i]); });
 }
 
 }  // namespace wsc::kernels

@@ -7,6 +7,7 @@
 #include "wsc/base/id.hpp"
 #include "wsc/base/random.hpp"
 #include "wsc/base/view.hpp"
+#include "wsc/kernels/arithmetic.hpp"
 
 namespace wsc::kernels {
 
@@ -30,8 +31,9 @@ struct GradientOut {
   bool accumulate = false;
 };
 
-/// What an op's kernels see of the tile they work on. Tensors are (rows, width), contiguous. Real is float in training, double in
-/// finite-difference tests. Nothing here allocates.
+/// What an op's kernels see of the tile they work on. Tensors are (rows, width), contiguous. Real is how activations, their gradients and
+/// the weights that products read are stored: float or a format of 16 bits in training, double in finite-difference tests. Nothing here
+/// allocates.
 template <class Real>
 class OpContext {
  public:
@@ -39,13 +41,14 @@ class OpContext {
 
   virtual const Exec& exec() const = 0;
   virtual const Rows& rows() const = 0;
-  virtual Matrix<Real> value(TensorId t) = 0;              ///< an activation, to read or (outputs, in forward) to write
-  virtual Matrix<const Real> gradient(TensorId t) = 0;     ///< gradient of an output, complete when backward of its op runs
-  virtual GradientOut<Real> gradient_out(TensorId t) = 0;  ///< gradient of an input
-  virtual Matrix<const Real> weight(WeightId w) = 0;       ///< (out, in); vectors are (n, 1)
-  virtual Matrix<Real> weight_gradient(WeightId w) = 0;    ///< always added to
-  virtual Vector<Real> workspace() = 0;                    ///< at least the op's workspace(extent) elements
-  virtual Vector<double> row_loss() = 0;                   ///< (rows), written by the head's forward
+  virtual Matrix<Real> value(TensorId t) = 0;                        ///< an activation, to read or (outputs, in forward) to write
+  virtual Matrix<Arithmetic<Real>> statistic(TensorId t) = 0;        ///< the same of a tensor that is never rounded (Dtype::fp32)
+  virtual Matrix<const Real> gradient(TensorId t) = 0;               ///< gradient of an output, complete when backward of its op runs
+  virtual GradientOut<Real> gradient_out(TensorId t) = 0;            ///< gradient of an input
+  virtual Matrix<const Real> weight(WeightId w) = 0;                 ///< (out, in); vectors are (n, 1)
+  virtual Matrix<Arithmetic<Real>> weight_gradient(WeightId w) = 0;  ///< always added to
+  virtual Vector<Arithmetic<Real>> workspace() = 0;                  ///< at least the op's workspace(extent) elements
+  virtual Vector<double> row_loss() = 0;                             ///< (rows), written by the head's forward
 
   double gradient_scale = 1;  ///< factor of dlogits: 1 / (B·T)
   bool training = true;       ///< dropout acts

@@ -5,7 +5,7 @@
 #include "wsc/graph/op.hpp"
 #include "wsc/kernels/op_context.hpp"
 
-/// Forward and backward of every op, instantiated for float and double; formulas and shapes stand with the ops in graph/ops.
+/// Forward and backward of every op, instantiated for all storage types; formulas and shapes stand with the ops in graph/ops.
 /// Backward adds to weight gradients and writes or adds to the inputs' gradients as the context says.
 namespace wsc::kernels {
 
@@ -25,6 +25,11 @@ WSC_OP_KERNELS(Activation);
 WSC_OP_KERNELS(Add);
 WSC_OP_KERNELS(CrossEntropy);
 #undef WSC_OP_KERNELS
+
+/// Where a kernel is defined.
+#define WSC_INSTANTIATE_OP(OpType, Real)                  \
+  template void forward(const OpType&, OpContext<Real>&); \
+  template void backward(const OpType&, OpContext<Real>&)
 
 template <class Real>
 void forward(const Op& op, OpContext<Real>& context) {

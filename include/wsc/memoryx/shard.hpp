@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "wsc/base/exact_sum.hpp"
+#include "wsc/base/precision.hpp"
 #include "wsc/config/settings.hpp"
 #include "wsc/fabric/schedule.hpp"
 #include "wsc/fabric/streams.hpp"
@@ -37,11 +38,13 @@ class StateReader {
 };
 
 /// One shard of the parameter store: weights, gradient sums and optimizer state of its part of every block, fp32. Updates are applied
-/// when a block is about to be sent, for whatever purpose ("update on send").
+/// when a block is about to be sent, for whatever purpose ("update on send"). Where weights travel in another format, the shard keeps a
+/// copy of them in it, made once after an update, however often the block is sent.
 class Shard : public fabric::ShardHandler {
  public:
   /// Allocates zeros for the parts it owns (memory that nothing touches yet). `graph` must outlive the shard.
-  Shard(const Graph& graph, const std::vector<fabric::BlockSplit>& blocks, fabric::ShardId id, const OptimizerSettings& optimizer);
+  Shard(const Graph& graph, const std::vector<fabric::BlockSplit>& blocks, fabric::ShardId id, const OptimizerSettings& optimizer,
+        Precision wire = Precision::fp32);
   ~Shard() override;
 
   /// Weights from (seed, parameter name, element): the same numbers for every number of shards.
@@ -58,7 +61,7 @@ class Shard : public fabric::ShardHandler {
   /// Called before every pass.
   void use_rows(const std::vector<RowUse>& uses);
 
-  float* on_send(BlockId block, std::int64_t begin, std::int64_t end) override;
+  void* on_send(BlockId block, std::int64_t begin, std::int64_t end) override;
   float* gradient(BlockId block, int copy = 0) override;
   void on_gradient(BlockId block, bool last) override;
 
@@ -96,7 +99,7 @@ class Shard : public fabric::ShardHandler {
   /// The same, with values as they are: for a StateReader.
   std::vector<Piece> places() const;
 
-  /// Bytes held, by purpose.
+  /// Bytes held, by purpose; weights with their copies for the wire.
   struct Bytes {
     std::int64_t weights = 0, gradients = 0, states = 0;
   };

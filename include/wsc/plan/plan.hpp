@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "wsc/base/precision.hpp"
 #include "wsc/config/settings.hpp"
 #include "wsc/fabric/layout.hpp"
 #include "wsc/fabric/schedule.hpp"
@@ -32,22 +33,26 @@ struct Request {
   std::int64_t batch = 0;   ///< B: samples of the global batch
   std::int64_t tokens = 0;  ///< T
   fabric::Layout layout;
-  int threads = 1;                     ///< of a csx
-  bool streamed = true;                ///< false on the null fabric: no weight window, no gradient buffers, no fabric buffers
-  std::int64_t memory = 0;             ///< budget of a csx in bytes; 0 = none
-  std::int64_t prefetch = -1;          ///< -1 = auto
-  std::int64_t waves = 0, leaves = 0;  ///< 0 = auto
-  bool ordered = false;                ///< gradients are added along the tree over the leaves, which are given
-  std::int64_t micro_batch = 0;        ///< samples of a tile; 0 = auto
+  int threads = 1;                      ///< of a csx
+  Precision compute = Precision::fp32;  ///< how activations and their gradients are stored
+  bool streamed = true;                 ///< false on the null fabric: no weight window, no gradient buffers, no fabric buffers
+  std::int64_t memory = 0;              ///< budget of a csx in bytes; 0 = none
+  std::int64_t prefetch = -1;           ///< -1 = auto
+  std::int64_t waves = 0, leaves = 0;   ///< 0 = auto
+  bool ordered = false;                 ///< gradients are added along the tree over the leaves, which are given
+  std::int64_t micro_batch = 0;         ///< samples of a tile; 0 = auto
   std::string recompute = "auto";
   std::int64_t chunk_bytes = 4 << 20, messages_in_flight = 2;
   std::int64_t prefetch_batches = 2;
   Rates rates{.flops = 80e9, .memory_bytes = 8e9, .link_bytes = 2e9};
-  int state_arrays = 2;  ///< of the optimizer, per weight
+  int state_arrays = 2;                      ///< of the optimizer, per weight
+  Precision wire_weights = Precision::fp32;  ///< of weights on the wire and in the window
 };
 
-/// Where an array begins, in fp32 elements of the arena; -1 = it does not exist.
+/// Where an array begins, in words of 4 bytes of the arena; -1 = it does not exist. All begin on 64 bytes.
 using Place = std::int64_t;
+/// Words of 4 bytes of a tensor of so many rows.
+std::int64_t words(const Tensor& tensor, std::int64_t rows, Precision compute);
 
 /// How one stage runs.
 struct StagePlan {
@@ -77,11 +82,14 @@ struct CsxBytes {
   std::int64_t activations = 0;  ///< arena: wave arrays
   std::int64_t scratch = 0;      ///< arena: one tile of the running stage, and kernel workspace
   std::int64_t weight_window = 0;
+  std::int64_t compute_copy = 0;  ///< of the running visit's weights, where they travel in another format than that of the arithmetic
   std::int64_t gradient_buffers = 0;
   std::int64_t fabric_buffers = 0;
   std::int64_t batches = 0;  ///< rows of the wave and batches read ahead
   std::int64_t library = 0;  ///< program, MPI, GEMM scratch
-  std::int64_t total() const { return activations + scratch + weight_window + gradient_buffers + fabric_buffers + batches + library; }
+  std::int64_t total() const {
+    return activations + scratch + weight_window + compute_copy + gradient_buffers + fabric_buffers + batches + library;
+  }
 };
 
 /// A way to spend the budget that fits it.
@@ -102,14 +110,16 @@ struct Plan {
   std::vector<StagePlan> stages;
   std::vector<TensorPlan> tensors;
   std::vector<std::vector<std::vector<bool>>> overwrites;  ///< [stage][op][input]: its backward writes the gradient first
-  std::int64_t arena_elements = 0;
-  Place workspace = 0;  ///< of the kernels, in the arena
-  std::int64_t workspace_elements = 0;
+  std::int64_t arena_words = 0;
+  Place workspace = 0;                     ///< of the kernels, in the arena
+  std::int64_t workspace_elements = 0;     ///< fp32
   std::vector<PlannedVisit> visits;        ///< of one wave
   std::vector<fabric::BlockSplit> blocks;  ///< of the graph, then the row blocks, as large as they can become
   std::vector<RowBlock> row_blocks;
   int prefetch = 1;
   std::int64_t window_elements = 0, gradient_elements = 0;
+  /// Most weights of a visit, each block rounded up to 64 bytes; 0 where they are used as they came.
+  std::int64_t compute_copy_elements = 0;
   int leaf_sums = 0;  ///< ordered: gradients of a visit that exist beside its buffers while the leaves of a wave are added up
   std::int64_t leaf_sum_elements = 0;  ///< of each of them
   Place leaf_sum_place = 0;            ///< of the first one, in the arena

@@ -18,7 +18,7 @@ struct Flops {
 };
 Flops flops_per_token(const Graph& graph, const Plan& plan);
 
-/// Bytes that a step moves, fp32 on the wire.
+/// Bytes that a step moves, in the formats of the wire.
 struct WireBytes {
   std::int64_t to_each_window = 0;  ///< weights that reach one node (cluster.csx_per_window), however many csx share its window
   std::int64_t from_each_csx = 0;   ///< gradients that leave it

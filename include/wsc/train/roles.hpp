@@ -20,7 +20,7 @@ namespace wsc::train {
 class MemoryxRole {
  public:
   /// `graph` and `plans` must outlive the role. `channel` is null on the null fabric, where the csx calls the shard itself.
-  MemoryxRole(const Graph& graph, const std::vector<fabric::BlockSplit>& blocks, const OptimizerSettings& optimizer,
+  MemoryxRole(const Graph& graph, const std::vector<fabric::BlockSplit>& blocks, const OptimizerSettings& optimizer, Precision wire,
               fabric::Channel* channel, fabric::ShardId id);
 
   memoryx::Shard& shard() { return shard_; }

@@ -35,7 +35,15 @@ struct Attention {
   static constexpr std::int64_t workspace_each(std::int64_t size) {
     return 2 * query_block * key_block + (4 * query_block + key_block) * size;
   }
-  std::int64_t workspace(const Extent& e) const { return workspace_each(width / heads) * e.threads; }
+  /// What one thread needs besides where activations are rounded: a block of values, the sums of a block of queries and those of the
+  /// keys and values of a head.
+  static constexpr std::int64_t rounded_workspace_each(std::int64_t size, std::int64_t tokens) {
+    return (key_block + query_block + 2 * tokens) * size;
+  }
+  std::int64_t workspace(const Extent& e) const {
+    const std::int64_t size = width / heads;
+    return (workspace_each(size) + (e.rounded ? rounded_workspace_each(size, e.tokens) : 0)) * e.threads;
+  }
   Cost cost(const Extent& e) const {
     const double causal_products = 2.0 * e.rows * e.tokens * width;  // q kᵀ and p v, half of each skipped
     const double touched = 4.0 * e.rows * 4 * width;

@@ -25,7 +25,7 @@ struct CrossEntropy {
   std::vector<TensorId> outputs() const { return {logits}; }
   std::vector<TensorId> kept() const { return {x, logits}; }
   std::vector<WeightId> weights() const { return {table}; }
-  std::int64_t workspace(const Extent&) const { return 0; }
+  std::int64_t workspace(const Extent& e) const { return e.rounded ? product_workspace(e.rows, width, vocab) : 0; }
   Cost cost(const Extent& e) const {
     const double products = 2.0 * e.rows * width * vocab, touched = 4.0 * (1.0 * e.rows * (width + vocab) + 1.0 * width * vocab);
     return {.forward_flops = products, .backward_flops = 2 * products, .forward_bytes = touched, .backward_bytes = 3 * touched};
