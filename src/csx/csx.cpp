@@ -27,9 +27,10 @@ void Csx::prepare(const plan::Plan& plan) {
   arena_ = Buffer<float>(Kokkos::view_alloc(Kokkos::WithoutInitializing, "wsc::csx::arena"), static_cast<std::size_t>(plan.arena_words));
 }
 
-void Csx::begin(const plan::Plan& plan, const PassNumbers& numbers) {
+void Csx::begin(const plan::Plan& plan, const std::vector<fabric::BlockSplit>& blocks, const PassNumbers& numbers) {
   prepare(plan);
   plan_ = &plan;
+  blocks_ = &blocks;
   numbers_ = numbers;
   sum_ = {};
   compute_s_ = 0;
@@ -74,11 +75,10 @@ void Csx::load(const data::Batch& batch, std::int64_t wave) {
   rows_.load(batch, first, there, sizes, numbers_.row_places);
 }
 
-std::vector<const void*> Csx::weights(int index, const std::vector<const void*>& arrived, const std::vector<fabric::BlockSplit>& blocks) {
+std::vector<const void*> Csx::weights(int index, const std::vector<const void*>& arrived) {
   const Timed timed(compute_s_);
   std::vector<WireBlock> came;
-  for (std::size_t k = 0; k < arrived.size(); ++k)
-    came.push_back({arrived[k], blocks[plan_->visits[index].stream.receives[k].index].elements});
+  for (std::size_t k = 0; k < arrived.size(); ++k) came.push_back({arrived[k], elements(plan_->visits[index].stream.receives[k])});
   return compute_copy_.take(Exec(), plan_->request.wire_weights, came, plan_->request.compute);
 }
 
@@ -115,7 +115,7 @@ VisitBlocks Csx::with_leaf_sum(const plan::PlannedVisit& visit, const VisitBlock
   float* place = leaf_sum(i).data();
   for (std::size_t b = 0; b < result.gradients.size(); ++b) {
     result.gradients[b] = place;
-    place += plan::aligned(plan_->blocks[visit.stream.gradients[b].index].elements);
+    place += plan::aligned(elements(visit.stream.gradients[b]));
   }
   return result;
 }
@@ -123,8 +123,8 @@ VisitBlocks Csx::with_leaf_sum(const plan::PlannedVisit& visit, const VisitBlock
 void Csx::merge(const plan::PlannedVisit& visit, const VisitBlocks& blocks, int i) {
   const VisitBlocks from = with_leaf_sum(visit, blocks, i), to = with_leaf_sum(visit, blocks, i - 1);
   for (std::size_t b = 0; b < from.gradients.size(); ++b) {
-    const auto elements = static_cast<std::size_t>(plan_->blocks[visit.stream.gradients[b].index].elements);
-    kernels::add<float>(Exec(), Vector<float>(to.gradients[b], elements), Vector<const float>(from.gradients[b], elements));
+    const auto count = static_cast<std::size_t>(elements(visit.stream.gradients[b]));  // what lies behind it may be leaving
+    kernels::add<float>(Exec(), Vector<float>(to.gradients[b], count), Vector<const float>(from.gradients[b], count));
   }
 }
 

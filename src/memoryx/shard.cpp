@@ -158,20 +158,19 @@ const std::vector<std::string>& Shard::state_names() const { return impl_->state
 
 std::vector<Shard::Piece> Shard::pieces() {
   apply_pending();
+  for (BlockPart& part : impl_->parts) part.outdate_wire();  // a checkpoint may be read into them
   return places();
 }
 
 std::vector<Shard::Piece> Shard::places() const {
   std::vector<Piece> out;
-  for (BlockPart& part : impl_->parts) {
-    part.outdate_wire();  // a checkpoint may be read into them
+  for (const BlockPart& part : impl_->parts)
     for (const BlockPart::Piece& p : part.pieces()) {
       const std::int64_t n = p.end - p.begin;
       Piece piece{p.param, p.first, p.first + n, {part.weight(p.begin), static_cast<std::size_t>(n)}, {}};
       for (std::size_t i = 0; i < impl_->state_names.size(); ++i) piece.states.emplace_back(part.state(i, p.begin), n);
       out.push_back(std::move(piece));
     }
-  }
   std::sort(out.begin(), out.end(), [](const Piece& a, const Piece& b) { return a.param < b.param; });
   return out;
 }

@@ -41,9 +41,8 @@ void CsvFile::add(const std::string& row) {
 
 std::string metrics_header() {
   return "step,loss,grad_norm,learning_rate,tokens_per_s,exposed_wait_s,step_s,overlap,batch,valid_tokens,skipped,weight_bytes,"
-         "gradient_bytes,csx_peak_bytes,memoryx_peak_bytes,loss_scale,compute_s,wait_first_weights_s,wait_weights_s,wait_gradient_buffers_"
-         "s,wait_finish_s,"
-         "optimizer_s,data_s,agreement_s,other_s,checkpoint_s,utilisation";
+         "gradient_bytes,csx_peak_bytes,memoryx_peak_bytes,loss_scale,compute_s,wait_first_weights_s,wait_weights_s,"
+         "wait_gradient_buffers_s,wait_finish_s,optimizer_s,data_s,agreement_s,other_s,checkpoint_s,utilisation";
 }
 
 std::string metrics_row(const StepMetrics& m) {

@@ -9,17 +9,17 @@ namespace wsc::train {
 csx::LossSum csx_pass(csx::Csx& csx, const plan::Plan& plan, const fabric::StreamSchedule& schedule, const csx::PassNumbers& numbers,
                       const data::Batch& batch, fabric::CsxStreams& streams) {
   streams.begin(schedule);
-  csx.begin(plan, numbers);
+  csx.begin(plan, schedule.blocks, numbers);
   const int visits = static_cast<int>(plan.visits.size());
   for (int wave = 0; wave < plan.waves; ++wave) {
     csx.load(batch, wave);              // 1      rows of this csx in this wave
     for (int v = 0; v < visits; ++v) {  //        forward stages, the turn, then backward stages
       const int i = wave * visits + v;
       csx::VisitBlocks blocks;
-      blocks.weights = csx.weights(v, streams.wait(i), schedule.blocks);  // 2 5    the stage's blocks have arrived
-      blocks.gradients = streams.gradients(i);                            //        where its weight gradients are added up
-      csx.visit(v, blocks);                                               // 3 4 6  one stage on all tiles
-      streams.send(i);                                                    // 7      its gradients leave
+      blocks.weights = csx.weights(v, streams.wait(i));  // 2 5    the stage's blocks have arrived
+      blocks.gradients = streams.gradients(i);           //        where its weight gradients are added up
+      csx.visit(v, blocks);                              // 3 4 6  one stage on all tiles
+      streams.send(i);                                   // 7      its gradients leave
     }
   }
   streams.finish();

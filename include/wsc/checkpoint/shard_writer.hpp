@@ -51,7 +51,6 @@ class ShardWriter final : public memoryx::StateReader {
   std::span<Unit> units_of(ParamId param, std::int64_t begin, std::int64_t end);
   void take(Unit& unit, Lock& lock);
   std::vector<PieceChecksum> write(const Piece& piece) const;
-  void sync();
 
   const SaveFile file_;
   const Graph& graph_;

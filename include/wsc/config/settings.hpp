@@ -113,7 +113,7 @@ struct ClusterSettings {
   std::int64_t csx_per_window;      ///< csx of a node that share a weight window; 0 = all of them
   std::int64_t chunk_bytes;         ///< largest message
   std::int64_t messages_in_flight;  ///< per shard and direction
-  double gflops_per_thread;         ///< of a csx; this and the next two: rates that predictions assume, and that nothing depends on
+  double gflops_per_thread;         ///< of a csx; this and the next two: rates that predictions assume, by which the plan chooses
   double memory_gbytes_per_s;       ///< of a rank
   double link_gbytes_per_s;         ///< into or out of a rank
   std::string reduction;            ///< "library" | "ordered" (gradients, losses and products of matrices in an order of their own)

@@ -44,12 +44,12 @@ class Csx {
   /// Makes room for a plan; the arena is shared by all plans and has the size of the largest.
   void prepare(const plan::Plan& plan);
 
-  /// Begins a pass of the plan.
-  void begin(const plan::Plan& plan, const PassNumbers& numbers);
+  /// Begins a pass of the plan. `blocks`: of its schedule, where row blocks have the size that they have in this pass; kept by reference.
+  void begin(const plan::Plan& plan, const std::vector<fabric::BlockSplit>& blocks, const PassNumbers& numbers);
   /// Loads the rows of a wave: the samples of the batch that belong to it (the batch holds those of all waves, in order).
   void load(const data::Batch& batch, std::int64_t wave);
   /// The weights of visit `index` in the format of the arithmetic; `arrived`: as they came. Those of the visit before go.
-  std::vector<const void*> weights(int index, const std::vector<const void*>& arrived, const std::vector<fabric::BlockSplit>& blocks);
+  std::vector<const void*> weights(int index, const std::vector<const void*>& arrived);
   /// Runs visit `index` of the plan's wave on all tiles.
   void visit(int index, const VisitBlocks& blocks);
 
@@ -84,10 +84,12 @@ class Csx {
   template <class Real>
   void backward_tile(Tile<Real>& tile, const Stage& stage) const;
   void add_losses();
+  std::int64_t elements(BlockId b) const { return (*blocks_)[static_cast<std::size_t>(b.index)].elements; }
 
   const Graph& graph_;
   int csx_;
   const plan::Plan* plan_ = nullptr;
+  const std::vector<fabric::BlockSplit>* blocks_ = nullptr;
   PassNumbers numbers_;
   Buffer<float> arena_;
   ComputeCopy compute_copy_;
